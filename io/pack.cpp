@@ -168,7 +168,7 @@ std::vector<ColumnView> Packing::columns() const {
 std::string Packing::load() {
   std::vector<StepTraining> training;
   for (const PackInput& input : my_inputs()) {
-    // a rank alone has no other rank that could see the file
+    // Another rank may have written the file, so that it becomes visible here late.
     if (ranks_.size() > 1)
       await_published(run_dir_, input.shard), await_published(run_dir_, input.scores);
     if (parsed(input).holds == Holds::training) {

@@ -56,11 +56,11 @@ struct FileDraft {
 /// The draft of shards/<purpose>-<step>-<round>-<producer>.h5.
 FileDraft draft_shard(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts,
                       const RunIdentity& identity);
-/// The draft of the scores beside it, ...-scores.h5.
+/// The draft of a shard's scores in a file beside the shard, ...-scores.h5.
 FileDraft draft_scores(const ScoredShard& scores, const RolloutShard& shard,
                        const RunIdentity& identity);
-/// The draft of both in one file, ...-scored.h5, which costs the file system and HDF5 half as much
-/// as two files. It can be read as a shard and as scores.
+/// The draft of a shard with its scores in one file, ...-scored.h5, which costs the file system and
+/// HDF5 half as much as two files. It can be read as a shard and as scores.
 FileDraft draft_scored(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts,
                        const ScoredShard& scores, const RunIdentity& identity);
 /// Builds and writes the file, on any thread. Throws StorageError; after a failure there is no file

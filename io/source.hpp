@@ -36,7 +36,8 @@ Source open_source(const std::filesystem::path& run_or_file);
 
 /// The path of the scores of a shard: a file beside it, or the same file.
 std::string scores_path(const std::string& shard_path);
-std::vector<std::string> files_of_shard(const std::string& shard_path);  ///< with its scores
+/// The file of a shard and, where scores have a file of their own, also that file.
+std::vector<std::string> files_of_shard(const std::string& shard_path);
 
 struct Selection {
   std::optional<Purpose> purpose = {};

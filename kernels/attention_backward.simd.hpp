@@ -68,8 +68,9 @@ struct AttentionBackward {
   static std::int64_t packed_floats(std::int64_t o, std::int64_t i) {
     return (Numerics::bytes(o, i) / 4 + kLanes - 1) / kLanes * kLanes;
   }
-  std::int64_t as_keys() const { return packed_floats(kKeyChunk, d()); }    // a chunk as W[keys,d]
-  std::int64_t as_inputs() const { return packed_floats(d(), kKeyChunk); }  // as W[d,keys]
+  /// Floats of a chunk of keys that is packed as W[keys,d], or with as_inputs() as W[d,keys].
+  std::int64_t as_keys() const { return packed_floats(kKeyChunk, d()); }
+  std::int64_t as_inputs() const { return packed_floats(d(), kKeyChunk); }
 
   void take_all(Pieces& pieces) {
     const std::int64_t c = chunks(keys), block = kQueryBlock * d();

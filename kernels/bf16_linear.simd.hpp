@@ -50,7 +50,7 @@ struct SliceTree {
   Vec waiting[3][kRows];
   int depth = 0;
 
-  /// Adds a slice. `sum` becomes the sum of the largest subtree that ends with it.
+  /// Adds a slice. `sum` becomes the sum of the largest subtree that ends with this slice.
   void add(int slice, Vec (&sum)[kRows]) {
     for (int s = slice; s & 1; s >>= 1) {
       --depth;
@@ -368,7 +368,7 @@ static inline void block_chains(const InputPairs* x, std::int64_t x_stride, cons
 #if defined(__AVX512F__)
 inline constexpr int kSlicedRows = 8;  // three sums per row, two of W: 26 of 32 registers
 #elif defined(__AVX2__)
-inline constexpr int kSlicedRows = 6;  // one chain at a time: 12 of 16 registers, 2 for W, 1 for x
+inline constexpr int kSlicedRows = 6;  // one chain at a time: 12 of 16 registers for sums
 #else
 inline constexpr int kSlicedRows = 4;
 #endif

@@ -11,9 +11,9 @@
 namespace rollcall {
 namespace {
 
-// mistakes in a message; further ones can wait until these are corrected
+// Mistakes that one message shows. Further ones can wait until these are corrected.
 constexpr std::size_t kMostShown = 50;
-constexpr std::size_t kLongest = 1000;  // bytes of each mistake, if there are several
+constexpr std::size_t kLongest = 1000;  // bytes that are shown of each of several mistakes
 
 constexpr std::size_t kMost = 1000;  // mistakes that are kept
 

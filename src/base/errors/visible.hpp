@@ -48,13 +48,13 @@ decltype(auto) visible_value(const T& value) {
   else return (value);
 }
 
-/// fmt::format with visible values.
+/// Formats as fmt::format() does, with each value passed through visible_value().
 template <class... T>
 std::string visible_format(fmt::format_string<const T&...> text, const T&... values) {
   return fmt::vformat(text, fmt::make_format_args(visible_value(values)...));
 }
 
-/// fmt::print to standard output with visible values.
+/// Prints to standard output, with each value passed through visible_value().
 template <class... T>
 void print_visible(fmt::format_string<const T&...> text, const T&... values) {
   fmt::print("{}", visible_format<T...>(text, values...));

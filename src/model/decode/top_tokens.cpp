@@ -129,7 +129,7 @@ std::int32_t TopTokens::draw(double u) const {
 std::vector<std::int32_t> TopTokens::ids() {
   constexpr float kNoLimit = std::numeric_limits<float>::infinity();
   if (!(kept_.mass > 0.0)) return {};
-  std::vector<float> above(block_sum_.size());  // there is no weight above the limit
+  std::vector<float> above(block_sum_.size());  // not used, because no weight is above kNoLimit
   const auto count = kernels_->places_between(context_, weights_.e, factor_.data(), weights_.tokens,
                                               kept_.from, kNoLimit, above.data(), places_.data());
   std::vector<std::int32_t> ids(places_.begin(), places_.begin() + count);

@@ -181,7 +181,7 @@ class DeviceDecoding final : public DecodeEngine {
     const float* u;
     const std::int32_t* none;  ///< targets of -1, for columns without a target
   };
-  /// Draws that fill up the graph use the hidden state of the first one.
+  /// Sends the inputs of draws. Draws that only fill up the graph have the first draw's state.
   Sent send(std::span<const SampleRequest> draws, std::int64_t count) {
     std::vector<const float*> hidden(static_cast<std::size_t>(count), draws.front().hidden);
     std::vector<float> u(hidden.size());

@@ -20,7 +20,7 @@ constexpr std::int64_t kWeightFloats = std::int64_t(1) << 24;
 /// Elements of a share, or of all weights, that are converted at one time.
 constexpr std::int64_t kWindow = std::int64_t(1) << 22;
 constexpr std::int64_t kChunk = std::int64_t(1) << 20;  ///< size of buffers for uploads
-constexpr std::int64_t kAlign = 256;                    ///< pieces of an arena begin at multiples
+constexpr std::int64_t kAlign = 256;  ///< pieces of an arena begin at multiples of this
 /// Bytes per row of a step that graphs read: place, token, position and source.
 constexpr std::int64_t kStepRow = 24 + 3 * 4;
 /// Bytes per sample that graphs read: pointer to the hidden state, random number, missing target.
@@ -57,7 +57,7 @@ struct DeviceOptimizerSizes {
   std::int64_t blocks = 0;    ///< sums of squares of the share's blocks, in fp64
   std::int64_t tensors = 0;   ///< fp32, the largest element of each tensor
   std::int64_t held() const;  ///< bytes of weights, moments and sums
-  std::int64_t all() const;   ///< bytes
+  std::int64_t all() const;   ///< bytes of all these elements
 };
 DeviceOptimizerSizes device_optimizer_sizes(const WeightLayout& layout, std::int64_t layers,
                                             std::int64_t share, int ranks);

@@ -12,7 +12,8 @@ PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShap
                                  std::span<const std::int64_t> parents, const PageMemory& memory)
     : shape_(shape), rows_(std::size_t(offsets.back())) {
   positions_.reserve(rows_.size());
-  std::vector<std::int64_t> table{0}, own_page{0};  // offsets by sequence
+  // [sequences + 1] where each sequence's page table begins in tables_, and its first own page.
+  std::vector<std::int64_t> table{0}, own_page{0};
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
     const std::int64_t parent = parents.empty() ? -1 : parents[s];
     const Stretch& own = stretches_.emplace_back(
