@@ -25,7 +25,7 @@ struct Checkpoint {
 
 /// The manifest's entry of a file.
 struct FileFacts {
-  std::uint64_t bytes = 0, checksum = 0;  ///< XXH3-64
+  std::uint64_t bytes = 0, checksum = 0;  ///< size of the file, and its XXH3-64
 
   template <class Archive>
   void serialize(Archive& ar, unsigned) {

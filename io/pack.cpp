@@ -22,7 +22,7 @@ namespace {
 
 /// What a rank sends to the others about the shards that it has read.
 struct Share {
-  std::vector<std::uint64_t> lengths;  ///< [kDims]
+  std::vector<std::uint64_t> lengths;  ///< [kDims] rows of each dimension
   std::vector<std::string> component_names;
   bool loaded = false;
   template <class A>
@@ -54,7 +54,7 @@ class Packing {
         run_dir_(run_dir),
         path_("archive/" + name + ".h5"),
         inputs_(inputs),
-        identity_(identity) {}  // the inputs of rank 0 are used
+        identity_(identity) {}  // adopt() replaces the inputs by those of rank 0
 
   ArchiveEntry run() {
     const auto start = agreed(ranks_, [&] { return ranks_.rank() == 0 ? begin() : std::string(); });

@@ -306,7 +306,7 @@ struct ScoreColumns {
 /// How a step's update used the rollouts that KeyColumns names; training files and archives have
 /// these columns.
 struct TrainingColumns {
-  static constexpr std::uint8_t kUnrecorded = 2;  ///< in `trained`
+  static constexpr std::uint8_t kUnrecorded = 2;  ///< `trained` where nothing is recorded
   std::vector<std::uint8_t> trained;              // [rollout]
   std::vector<double> weight, advantage;
 

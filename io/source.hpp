@@ -16,8 +16,8 @@ namespace rollcall::io {
 
 /// The files of a source at one moment.
 struct Source {
-  std::filesystem::path root{};        ///< paths are relative to it
-  bool is_run = true;                  ///< false: one file
+  std::filesystem::path root{};        ///< the folder that paths are relative to
+  bool is_run = true;                  ///< whether it is a run folder, and not one file
   std::vector<ArchiveEntry> packed{};  ///< ascending by purpose and first step
   std::vector<std::string> loose{};    ///< shards with scores, of steps that no archive file holds,
                                        ///< in order of their names

@@ -71,7 +71,7 @@ class ColumnWriter {
   PiecesReader reader_;
   hid_t transfer_;
   Checksum64 checksum_;
-  std::uint64_t done_ = 0;  ///< rows
+  std::uint64_t done_ = 0;  ///< rows that are written
 };
 
 /// The two ways to write. With `together`, ranks combine their small stretches into large writes.
@@ -121,8 +121,8 @@ std::string shared;  ///< the file that several ranks write and then close; one 
 /// A column that was written, with the ends and checksums of the ranks' stretches.
 struct Written {
   std::span<const std::byte> bytes;
-  std::vector<std::size_t> ends;         ///< [ranks]
-  std::vector<std::uint64_t> checksums;  ///< [ranks]
+  std::vector<std::size_t> ends;         ///< [ranks] where each rank's stretch ends
+  std::vector<std::uint64_t> checksums;  ///< [ranks] checksum of each rank's stretch
 };
 
 /// Reads the column once. Compares each rank's stretch with the rank's checksum, and records the

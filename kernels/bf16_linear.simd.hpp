@@ -366,7 +366,7 @@ static inline void block_chains(const InputPairs* x, std::int64_t x_stride, cons
 #endif
 
 #if defined(__AVX512F__)
-inline constexpr int kSlicedRows = 8;  // three sums per row, two of W: 26 of 32 registers
+inline constexpr int kSlicedRows = 8;  // 3 sums per row and 2 vectors of W: 26 of 32 registers
 #elif defined(__AVX2__)
 inline constexpr int kSlicedRows = 6;  // one chain at a time: 12 of 16 registers for sums
 #else

@@ -7,7 +7,7 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to that often
+inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to 16 times
 
 struct Vec {
   __m256 lo, hi;  // lanes 0..7 and 8..15

@@ -7,7 +7,7 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to that often
+inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to 16 times
 
 struct Vec {
   __m512 v;

@@ -50,8 +50,8 @@ void wait(ExecutionContext&);
 class Event {
  public:
   Event();
-  void record(const ExecutionContext&);  ///< the point after all work that is queued there so far
-  void wait_on(const ExecutionContext&) const;  ///< makes work that is queued there later wait
+  void record(const ExecutionContext&);         ///< marks the end of the work queued so far
+  void wait_on(const ExecutionContext&) const;  ///< makes work that is queued later wait
   void wait() const;                            ///< makes the host wait
 
  private:

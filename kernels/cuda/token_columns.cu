@@ -322,7 +322,7 @@ void token_columns(ExecutionContext& context, const float* logits, std::int64_t 
                    float inverse_temperature, const std::int32_t* target, float* logprob,
                    float* entropy, float* lse, BlockMass* blocks, float* sums) {
   static_assert(sizeof(Sums) == column_floats(1, 1) * sizeof(float));
-  constexpr std::int64_t kRows = 32768;  // a grid has at most 65,535 in y
+  constexpr std::int64_t kRows = 32768;  // a grid has at most 65,535 blocks in y
   const std::int64_t parts = vocabulary_blocks(v);
   const Scratch<float> own(context, sums == nullptr ? column_floats(n < kRows ? n : kRows, v) : 0);
   auto* const of_blocks = reinterpret_cast<Sums*>(sums == nullptr ? own.get() : sums);

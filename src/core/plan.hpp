@@ -15,8 +15,8 @@ namespace rollcall {
 /// vocabulary, or the one over the tokens that top_k and top_p keep.
 struct SamplingParams {
   double temperature = 1.0;  ///< 0 is greedy; the stored log-prob is then that at temperature 1
-  std::int64_t top_k = 0;    ///< 0 turns it off
-  double top_p = 1.0;        ///< 1 turns it off
+  std::int64_t top_k = 0;    ///< 0 turns top-k off
+  double top_p = 1.0;        ///< 1 turns top-p off
   std::int64_t max_new_tokens = 64;
   std::vector<std::string> stop;  ///< texts that end a rollout, in addition to end-of-sequence
   std::int64_t vocab_size = 0;    ///< size of the tokenizer's vocabulary; only ids below it are
@@ -67,9 +67,9 @@ struct StepPlan {
 struct GroupReport {
   GroupId id;
   std::int32_t level = 0;
-  std::vector<double> rewards{};        ///< [n] of the group's rollouts that have a verdict
+  std::vector<double> rewards{};        ///< [n] rewards of the rollouts that have a verdict
   std::vector<std::uint8_t> correct{};  ///< [n] 1 where the verifier found the rollout correct
-  std::vector<std::int32_t> lengths{};  ///< [n] policy tokens
+  std::vector<std::int32_t> lengths{};  ///< [n] numbers of policy tokens
   std::vector<std::string> answers{};   ///< [n] extracted answers for majority votes; only filled
                                         ///< for eval and validation
   std::uint32_t dropped = 0;            ///< further rollouts that were drawn but have no verdict

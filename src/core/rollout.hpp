@@ -99,13 +99,13 @@ struct RolloutShard {
 
 /// The verdict on one rollout: named components of the reward, and the reward made of them.
 struct Score {
-  std::vector<double> components;  ///< in the order of ScoredShard::component_names
+  std::vector<double> components;  ///< values in the order of ScoredShard::component_names
   double reward = 0.0;             ///< what the objective sees
   bool correct = false;            ///< what pass@k counts
   std::string answer{};      ///< extracted answer, for majority votes; empty if none was found
   bool undecided = false;    ///< the verifier gave no verdict; `correct` is false then
   std::string reason{};      ///< why the verdict is what it is, in a few words; may be empty
-  bool clock_ended = false;  ///< a time limit ended the judging, so on another machine or at
+  bool clock_ended = false;  ///< a time limit ended the verifier, so on another machine or at
                              ///< another time the verdict might differ
 };
 

@@ -200,7 +200,7 @@ struct SchedulerSection {
   std::string policy = "uniform_sqrt";                ///< a row of scheduling/schedulers.cpp
   std::string sampler, allocator, rounds, selection;  ///< rows of the tables of pieces, in place of
                                                       ///< the scheduler's own; empty: its own
-  std::int64_t min_rollouts = 2;                      ///< per prompt
+  std::int64_t min_rollouts = 2;                      ///< least number of rollouts per prompt
   std::int64_t max_rollouts = 32;
   std::string hears = "reward";  ///< reward | verifier: which figure of a rollout the scheduler
                                  ///< learns from
@@ -242,7 +242,7 @@ struct TeacherSection {
 /// A model that begins some answers, which the policy continues.
 struct GuideSection {
   std::string model;            ///< model folder with the policy's tokenizer
-  double share = 0.0;           ///< fraction of a step's groups whose answers it begins; 0: off
+  double share = 0.0;           ///< fraction of a step's groups that the guide begins; 0: off
   std::int64_t max_tokens = 8;  ///< longest beginning; lengths are drawn uniformly from 1 to
                                 ///< max_tokens
 };

@@ -91,7 +91,7 @@ class Faults {
   /// else a ConfigError.
   void require_none() const;
 
-  Places places{};  ///< of all settings that were given
+  Places places{};  ///< the places of all settings that were given
 
  private:
   void add(const Keys& keys, const Error& error);

@@ -396,7 +396,7 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
   if (uninterrupted([&] { return ::ftruncate(fd_, 0); }) != 0 ||
       uninterrupted([&] { return ::pwrite(fd_, holder.data(), holder.size(), 0); }) < 0) {
     const int error = errno;
-    ::close(fd_);  // the destructor does not run
+    ::close(fd_);  // the destructor does not run after a throw
     storage_failure("write", path, error);
   }
 }

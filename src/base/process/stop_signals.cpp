@@ -25,7 +25,7 @@ constexpr std::array kSignals{SIGUSR1, SIGTERM, SIGINT, SIGHUP};
 constexpr std::size_t kLongest = 480;  // bytes of the text about what is left
 using Text = std::array<char, kLongest + 1>;
 
-std::array<char, 4096> failure_file;  // PATH_MAX
+std::array<char, 4096> failure_file;  // its path, of at most PATH_MAX bytes
 std::atomic<bool> has_failure_file{false};
 std::array<Text, 2> texts;  // one is written while the handler may read the other one
 std::atomic<const char*> left{nullptr};

@@ -44,10 +44,10 @@ std::optional<std::string> stop_signal();
 
 /// When the first signal of each kind came, in seconds of signal_clock_s(); infinity if none came.
 struct SignalTimes {
-  double notice_s = std::numeric_limits<double>::infinity();     ///< SIGUSR1, SIGHUP
-  double last_call_s = std::numeric_limits<double>::infinity();  ///< SIGTERM, SIGINT
+  double notice_s = std::numeric_limits<double>::infinity();     ///< of SIGUSR1 or SIGHUP
+  double last_call_s = std::numeric_limits<double>::infinity();  ///< of SIGTERM or SIGINT
 };
 SignalTimes signal_times();
-double signal_clock_s();  ///< monotonic
+double signal_clock_s();  ///< seconds of a monotonic clock
 
 }  // namespace rollcall

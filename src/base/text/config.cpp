@@ -89,7 +89,7 @@ std::string broken_value(std::string_view origin, const std::string& value,
                        fmt::format("a value that begins like a {} is read as one", kind), remedy);
 }
 
-std::atomic<KeyHint> key_hint = nullptr;  // ranks may be threads
+std::atomic<KeyHint> key_hint = nullptr;  // atomic, because ranks may be threads
 
 /// Suggests a key: by its name in another program, by its name in another section, or by similar
 /// letters.

@@ -87,7 +87,7 @@ class ConfigSchema {
   const std::string& key_of(const std::string& name) const;
   std::vector<Field> fields_;
   std::vector<Table> tables_;
-  std::vector<std::pair<std::string, std::string>> renamed_;  ///< old name, key
+  std::vector<std::pair<std::string, std::string>> renamed_;  ///< pairs of old name and key
   std::vector<std::string> old_names_;
   Places places_;
   std::uint32_t read_ = 0;  ///< number of texts and assignments so far

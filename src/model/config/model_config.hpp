@@ -22,7 +22,7 @@ struct ModelConfig {
                max_position_embeddings = 0;
   double rope_theta = 10000.0, rms_norm_eps = 1e-6, initializer_range = 0.02;
   RopeScaling rope_scaling;
-  std::vector<std::int64_t> layers_without_rope;  ///< ascending
+  std::vector<std::int64_t> layers_without_rope;  ///< their indices, ascending
   bool tie_word_embeddings = false, qk_norm = false;
   /// Whether there is a bias on q, k and v; on o; on gate, up and down.
   bool attention_bias = false, output_bias = false, mlp_bias = false;

@@ -55,7 +55,7 @@ struct PromptPrefix {
   KvPages kv{};
   std::shared_ptr<const float> last_hidden{};  ///< [hidden] state of the last token, before the
                                                ///< final norm; null until it is computed
-  std::int64_t waiting = 0;                    ///< sequences that will take its pages
+  std::int64_t waiting = 0;                    ///< sequences that will take this prompt's pages
 
   std::int64_t length() const { return std::int64_t(tokens.size()); }
   bool ready() const { return kv.computed == length(); }

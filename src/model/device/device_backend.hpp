@@ -93,7 +93,7 @@ class DeviceBackend {
   PassRows input_;
   std::int64_t n_ = 0;                   ///< rows of the pass
   kernels::Bf16* rounded_ = nullptr;     ///< the last rounded rows
-  const float* rounded_rows_ = nullptr;  ///< the fp32 rows that they were rounded from
+  const float* rounded_rows_ = nullptr;  ///< the fp32 rows that rounded_ was made from
 };
 
 }  // namespace rollcall::model

@@ -45,7 +45,7 @@ class DeviceBackward {
   /// What the head's backward pass needs from its forward pass. Spans are in host memory, pointers
   /// in device memory.
   struct Predictions {
-    std::span<const std::int64_t> rows;                    ///< [M] that targets are predicted from
+    std::span<const std::int64_t> rows;                    ///< [M] the rows that predict targets
     std::span<const std::int32_t> targets;                 ///< [M]
     const float *lse, *entropy, *normed;                   ///< [M], [M], [M, hidden]
     const float *dlogprob = nullptr, *dentropy = nullptr;  ///< [M] the loss's derivative

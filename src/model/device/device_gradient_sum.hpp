@@ -114,10 +114,10 @@ class DeviceGradientSum final : public DeviceGradients {
   Collectives* ranks_;
   std::vector<SliceRange> parts_;
   SumExponents exponents_;
-  std::vector<std::int64_t> sum_exponents_;  ///< [slices] with which the finished sum was made
+  std::vector<std::int64_t> sum_exponents_;  ///< [slices] exponents of the finished sum
   LayoutRange part_range_;                   ///< the elements of the current part
-  std::shared_ptr<std::int64_t> sum_;        ///< [share]
-  std::shared_ptr<std::int64_t> part_;       ///< [part], where there are other ranks
+  std::shared_ptr<std::int64_t> sum_;        ///< [share] sums of this rank's share
+  std::shared_ptr<std::int64_t> part_;       ///< [part] current sums, where there are other ranks
   std::shared_ptr<float> largest_;           ///< [slices] largest |element| of a micro-batch's part
 };
 

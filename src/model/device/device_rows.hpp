@@ -14,7 +14,7 @@ namespace rollcall::model {
 /// stored. The first `rows` places are those of the rows in order. Further places are second ones of
 /// some rows.
 struct PassRows {
-  std::int64_t rows = 0, stored = 0;                           ///< rows, and places of them
+  std::int64_t rows = 0, stored = 0;                           ///< rows, and places for them
   const std::int32_t *tokens = nullptr, *positions = nullptr;  ///< [rows]
   const std::int32_t* source = nullptr;                        ///< [stored] the row of each place
   const kernels::AttentionRow* places = nullptr;               ///< [stored]

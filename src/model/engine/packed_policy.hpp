@@ -32,7 +32,7 @@ struct Norm {
 
 struct Layer {
   Norm input_norm, post_attention_norm;
-  Norm q_norm, k_norm;  ///< over each head, only with config.qk_norm
+  Norm q_norm, k_norm;  ///< norms over each head, only with config.qk_norm
   Linear q, k, v, o, gate, up, down;
 };
 

@@ -117,7 +117,7 @@ using StopRules = std::function<StopRule()>;
 /// another one, its parent, together with all that the parent continues. So the sequences form a
 /// tree, and a beginning that several have in common is stored and computed once.
 struct MicroBatch {
-  std::vector<std::int32_t> tokens;  ///< [N] of all sequences, without those of their parents
+  std::vector<std::int32_t> tokens;  ///< [N] of all sequences, each without its parents' tokens
   /// [S+1] the tokens of sequence i are tokens[offsets[i] .. offsets[i+1]).
   std::vector<std::int64_t> offsets;
   /// [M] ascending positions in `tokens` of the policy's tokens. Each has a column. The first token
@@ -152,7 +152,7 @@ struct FullVocabColumns {
 struct TargetDraws {
   std::vector<float> hits{};  ///< [M] share of the samples that are the target
   MissedTokens missed{};      ///< [M] the other samples
-  TokenColumns columns{};     ///< [M] of the targets, with the sums over `missed`
+  TokenColumns columns{};     ///< [M] columns of the targets, with the sums over `missed`
 };
 
 /// How the tokens of TargetDraws are sampled.

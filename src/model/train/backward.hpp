@@ -27,7 +27,7 @@ class Backward {
 
   /// What the head's backward pass needs of its forward pass.
   struct Predictions {
-    std::span<const std::int64_t> rows;     ///< [M] that targets are predicted from
+    std::span<const std::int64_t> rows;     ///< [M] the rows that predict targets
     std::span<const std::int32_t> targets;  ///< [M]
     std::span<const float> lse, entropy;    ///< [M]
     const float* normed;                    ///< [M, hidden]

@@ -122,7 +122,7 @@ struct PackedMicroBatch {
   }
   const PolicyModel::Packed& packed;
   PackedSequences sequences;
-  std::vector<std::int64_t> rows;  ///< [M] that targets are predicted from
+  std::vector<std::int64_t> rows;  ///< [M] the rows that predict targets
   std::vector<std::int32_t> targets;
   const KeptTokens& kept;
   const MissedTokens& missed;

@@ -54,7 +54,7 @@ struct SharedSum {
   Collectives* node = nullptr;                ///< the ranks that add into `memory`
   struct Across {
     Collectives* ranks;
-    std::vector<std::int64_t> share_offsets;  ///< [ranks->size() + 1] of the members' shares
+    std::vector<std::int64_t> share_offsets;  ///< [ranks->size() + 1] where members' shares begin
   };
   /// The exchanges with other nodes that this rank takes part in. Together they cover the elements
   /// that it sets to zero, which are at least those of its share.
