@@ -250,8 +250,9 @@ static void end_if_a_write_failed() {
 
 }  // namespace rollcall::io
 
-// These replace MPI calls that HDF5 makes next, and check for a failure first. They are weak, so
-// that a program may have its own, and a preloaded profiler still sees the calls.
+// Defines a function that replaces an MPI call of HDF5's and checks for a failure first. Such
+// functions are weak, so that a program may have its own, and a preloaded profiler still sees the
+// calls.
 #define ROLLCALL_GUARDED(call, parameters, arguments)                                    \
   extern "C" __attribute__((weak)) int call parameters {                                 \
     static const auto next = reinterpret_cast<decltype(&call)>(dlsym(RTLD_NEXT, #call)); \

@@ -87,19 +87,19 @@ struct DecodeSession::State {
   void wait_first(std::vector<Sequence*> again);
   void withdraw(Sequence& sequence);
 
-  // Room for pages.
+  // These functions make room for pages.
   enum class Need { wish, must };
   bool make_room(const std::function<std::int64_t()>& pages, const Sequence& whose, Need need);
   void preempt(SharedSequence& shared);
   void forget_pages();
 
-  // Which sequences advance.
+  // These functions choose which sequences advance.
   void admit();
   bool begin_prompt(const Sequence& sequence, bool is_first, bool takes_turns);
   void copy_beginning(KvPages& to, const KvPages& from, std::int64_t length);
   bool take_prompt_pages(Sequence& sequence, bool takes_turns);
 
-  // A step of the sequences that advance.
+  // These functions are a step of the sequences that advance.
   void take_pages(SharedSequence& shared);
   void share_rows(std::int64_t& prefill_rows);
   std::vector<PendingSample> run_rows(const PolicyModel::Packed& policy);

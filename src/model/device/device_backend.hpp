@@ -86,7 +86,7 @@ class DeviceBackend {
 
   Device* device_;
   DeviceArena arena_;
-  // Of the current pass:
+  // Members of the current pass:
   const OnDevice* policy_ = nullptr;
   Keep keep_ = Keep::nothing;
   DeviceArena::Mark after_embed_{};

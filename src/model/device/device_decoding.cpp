@@ -18,7 +18,7 @@ namespace cuda = kernels::cuda;
 static_assert(device_sizes::kStepRow == sizeof(kernels::AttentionRow) + 3 * sizeof(std::int32_t));
 static_assert(device_sizes::kDrawRow == sizeof(void*) + sizeof(float) + sizeof(std::int32_t));
 
-/// Pages are allocated in chunks, of which that many fill the device's memory. Each allocation
+/// Pages are allocated in chunks, of which this many fill the device's memory. Each allocation
 /// waits for all queued work, so that there should be few.
 constexpr std::int64_t kChunks = 128;
 

@@ -13,7 +13,7 @@ namespace device_sizes {
 constexpr std::int64_t kHeadRows = 256;  ///< rows whose logits exist at one time
 /// Tokens of the vocabulary whose logits a backward pass has at one time.
 constexpr std::int64_t kHeadOutputs = 2048;
-/// Plans assume that the sequences of a micro-batch have at least that many rows on average.
+/// Plans assume that the sequences of a micro-batch have at least this many rows on average.
 constexpr std::int64_t kMicroBatchSequence = 16;
 /// Floats of a weight's gradient that exist at one time.
 constexpr std::int64_t kWeightFloats = std::int64_t(1) << 24;
@@ -75,9 +75,9 @@ std::int64_t device_micro_batch_bytes(const ModelConfig& config,
                                       const DeviceMicroBatchShape& micro_batch);
 /// A step of a session with the inputs of its graphs, without pages.
 std::int64_t device_decode_bytes(const ModelConfig& config, std::int64_t rows);
-/// Stream-ordered memory that kernels take in passes over that many rows.
+/// Stream-ordered memory that kernels take in passes over `rows` rows.
 std::int64_t device_scratch_bytes(const ModelConfig& config, std::int64_t rows);
-/// What is uploaded for a pass over that many rows: tokens, tables and pointers.
+/// What is uploaded for a pass over `rows` rows: tokens, tables and pointers.
 std::int64_t device_upload_bytes(const ModelConfig& config, std::int64_t rows);
 /// A page of one layer: the keys and values of kernels::kPageKeys positions.
 std::int64_t device_page_bytes(const ModelConfig& config);

@@ -93,7 +93,7 @@ class Backend {
   bool keeps_, makes_room_;
   AlignedFloats x_, head_scratch_;
   Arena scratch_;
-  // Of the current pass:
+  // Members of the current pass:
   const PolicyModel::Packed* policy_ = nullptr;
   std::int64_t n_ = 0;
   const std::int32_t* positions_ = nullptr;

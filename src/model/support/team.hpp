@@ -16,7 +16,7 @@ namespace rollcall::model {
 /// Runs part(0) .. part(count - 1) in parallel, each on its own thread, and returns when all have
 /// returned. Rethrows an exception of any of them.
 using SideBySide = std::function<void(int count, const std::function<void(int)>& part)>;
-/// Runs them on new threads, except that the calling thread runs part(0).
+/// Runs the parts on new threads, except that the calling thread runs part(0).
 void on_new_threads(int count, const std::function<void(int)>& part);
 
 /// The number of threads that share some work, and where they come from.

@@ -18,7 +18,7 @@ class Backward {
  public:
   Backward(const PolicyModel::Packed& policy, Backend& backend, PackedSequences& sequences,
            Arena& scratch, const GradientSink& sink);
-  /// Floats of `scratch` for that many rows, targets and members of a team.
+  /// Floats of `scratch` for these numbers of rows, targets and members of a team.
   static std::int64_t scratch_floats(const ModelConfig& config, const kernels::KernelSet& kernels,
                                      std::int64_t rows, std::int64_t targets, int members);
   /// Floats of `scratch` where only states() is called.
