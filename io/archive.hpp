@@ -30,13 +30,13 @@ struct PackInput {
 /// One line of the manifest (archive/manifest.json).
 struct ArchiveEntry {
   PublishedFile file;
-  std::string purpose;  ///< train | validation | eval
+  std::string purpose;  ///< train | validation | eval | greedy
   std::uint64_t first_step = 0, last_step = 0;
   std::uint64_t groups = 0, rollouts = 0, tokens = 0;
 };
-/// An archive file holds whole steps of one purpose.
+/// Whether an archive file, which holds whole steps of one purpose, has this step of this purpose.
 bool holds(const ArchiveEntry& entry, Purpose purpose, std::uint64_t step);
-/// Whether the two files have a step in common.
+/// Whether an archive file has one of the steps [first_step, last_step] of this purpose.
 bool overlap(const ArchiveEntry& entry, Purpose purpose, std::uint64_t first_step,
              std::uint64_t last_step);
 bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::uint64_t step);
@@ -64,11 +64,12 @@ void await_packed(const std::filesystem::path& run_dir, const std::string& name,
 
 std::vector<ArchiveEntry> read_manifest(const std::filesystem::path& run_dir);
 
-/// Content hash of all train, validation and eval rollouts of a run in canonical order. It does not
-/// depend on whether they are packed, nor on how they are divided into files.
+/// Content hash of all rollouts of a run, of every purpose, in canonical order. It does not depend
+/// on whether they are packed, nor on how they are divided into files. Throws StorageError where a
+/// shard has no scores or a group occurs twice.
 std::string archive_sha256(const std::filesystem::path& run_dir);
 
-/// One whole archive or shard file as values, with its scores.
+/// A group of an archive or shard file as values, with the scores of its rollouts.
 struct ArchivedGroup {
   Purpose purpose;
   std::uint64_t step;
@@ -78,6 +79,7 @@ struct ArchivedGroup {
   float temperature = 1.0F;
   std::vector<RolloutTraining> training = {};  ///< [rollouts], or empty where it was not recorded
 };
+/// All groups of one archive file. Throws StorageError.
 std::vector<ArchivedGroup> read_archive(const std::filesystem::path& run_dir,
                                         const ArchiveEntry& entry,
                                         std::vector<std::string>* component_names = nullptr);

@@ -13,7 +13,9 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-// A sample number, which is the other value that may follow an answer, is never this large.
+// In a group's digest these numbers follow the answer of a rollout that has no verdict, or whose
+// verification a time limit ended. Otherwise the sample number of the next rollout follows, which
+// is never this large.
 constexpr std::uint64_t kUndecided = ~std::uint64_t{0}, kClockEnded = kUndecided - 1;
 
 auto key(const ArchivedGroup& g) { return std::tuple(g.purpose, g.step, g.group.id); }

@@ -10,8 +10,8 @@
 
 namespace rollcall::io {
 
-/// The groups of a shard with their scores. `component_names` is set by the first shard and must be
-/// the same in all. Throws StorageError.
+/// Appends the groups of a shard with their scores. `component_names` is set by the first shard and
+/// must be the same in all. Throws StorageError.
 void append_scored(const std::filesystem::path& run_dir, const PackInput& input,
                    std::vector<ArchivedGroup>& groups, std::vector<std::string>& component_names);
 

@@ -38,7 +38,7 @@ fs::path hidden_folder(const fs::path& run_dir, const std::string& name) {
   return folder_of(run_dir) / (kPartial + name);
 }
 
-/// Throws unless the name is one plain component of a path that is not hidden.
+/// Whether the name is one plain component of a path and is not hidden.
 bool plain(const std::string& name) {
   return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos &&
          name.find('\0') == std::string::npos;
@@ -47,7 +47,8 @@ bool plain(const std::string& name) {
 struct CheckpointManifest {
   std::uint64_t sequence = 0;
   CheckpointFacts files;
-  std::string settings;  ///< of the run; empty where an earlier build wrote the checkpoint
+  std::string settings;  ///< the run's settings as text; empty where an earlier build wrote the
+                         ///< checkpoint
 };
 
 CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
@@ -268,7 +269,7 @@ void end_checkpoint(const fs::path& run_dir, const std::string& name, const Chec
   write_file_synced(hidden / kManifest, manifest_text(name, sequence, files, settings));
   fsync_path(hidden);
   show(run_dir, hidden, name);
-  remove_folder(hidden);  // the checkpoint that was replaced
+  remove_folder(hidden);  // after an exchange it holds the checkpoint that was replaced
 }
 
 void write_checkpoint(const fs::path& run_dir, const std::string& name,

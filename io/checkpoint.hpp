@@ -25,7 +25,7 @@ struct Checkpoint {
 
 /// The manifest's entry of a file.
 struct FileFacts {
-  std::uint64_t bytes = 0, checksum = 0;  ///< XXH3-64
+  std::uint64_t bytes = 0, checksum = 0;  ///< size of the file, and its XXH3-64
 
   template <class Archive>
   void serialize(Archive& ar, unsigned) {
@@ -89,7 +89,7 @@ class StoredCheckpoint {
   // The three functions below compare with the manifest and throw StorageError naming the file. The
   // first two also throw where the checkpoint has no such file.
 
-  std::string read(const std::string& file) const;  ///< its bytes
+  std::string read(const std::string& file) const;  ///< the bytes of a file
   /// The path of a file; the comparison does not hold the whole file in memory.
   std::filesystem::path verified(const std::string& file) const;
   void verify() const;  ///< compares every file
@@ -105,9 +105,10 @@ class StoredCheckpoint {
 /// All files of a checkpoint, verified. Throws StorageError naming the damaged file.
 Checkpoint read_checkpoint(const std::filesystem::path& run_dir, const std::string& name);
 
-/// The newest checkpoint whose files all match its manifest; newer ones that are corrupt are named
-/// in `warnings`. Empty when there are no checkpoints. Throws StorageError when all are corrupt,
-/// UnreadableError when the file system refuses to read one.
+/// The newest checkpoint whose files all match its manifest, after restore_replaced(). `warnings`
+/// receives the faults of newer ones, and of any whose manifest is damaged. Empty when there are no
+/// checkpoints. Throws StorageError when all are corrupt, UnreadableError when the file system
+/// refuses to read one, EnvironmentError when one has another format.
 std::optional<StoredCheckpoint> newest_checkpoint(const std::filesystem::path& run_dir,
                                                   std::vector<std::string>* warnings);
 
@@ -115,7 +116,8 @@ std::optional<StoredCheckpoint> newest_checkpoint(const std::filesystem::path& r
 /// after newest_checkpoint() and before the first share is written.
 Removed remove_leftovers(const std::filesystem::path& run_dir);
 
-/// Removes leftovers, and all checkpoints but the newest `keep_last` and those in `keep`.
+/// Removes leftovers, and all checkpoints but the newest `keep_last` and those in `keep`. Those
+/// whose manifest is damaged or cannot be read stay.
 void prune_checkpoints(const std::filesystem::path& run_dir, std::int64_t keep_last,
                        const std::vector<std::string>& keep);
 

@@ -22,7 +22,7 @@ std::string settings_of_checkpoint(const std::filesystem::path& checkpoint);
 
 /// Makes the checkpoint one of another run, under the same name. Its files are linked, or copied
 /// where the file system has no links, except those that are `replaced` by other bytes or
-/// `left_out`. Every file is compared with the manifest first. Throws StorageError.
+/// `left_out`. Every file is compared with the manifest before it is linked. Throws StorageError.
 void branch_checkpoint(const StoredCheckpoint& from, const std::filesystem::path& run_dir,
                        const std::map<std::string, std::string>& replaced,
                        const std::set<std::string>& left_out, const std::string& settings);

@@ -27,7 +27,8 @@ std::vector<std::size_t> one_each(std::size_t rows) {
 
 /// For each dimension, where the rows of a shard's groups and rollouts begin.
 struct Offsets {
-  /// [dimension][row + 1], by group and by rollout; empty where the dimension belongs to the other
+  /// [dimension][groups + 1] and [dimension][rollouts + 1]: the first row of each group or rollout
+  /// in the dimension. A dimension has offsets in one of the two arrays and is empty in the other.
   std::array<std::vector<std::size_t>, kDims> by_group{}, by_rollout{};
 
   explicit Offsets(const MappedShard& s) {
@@ -52,10 +53,10 @@ struct Offsets {
     }
     first_rollout = offsets(s.keys.rollout_count);
   }
-  std::vector<std::size_t> first_rollout{};  ///< [group + 1]
+  std::vector<std::size_t> first_rollout{};  ///< [groups + 1] the first rollout of each group
 };
 
-/// Consecutive rows of a shard.
+/// The rows [first, last) of a shard.
 struct Run {
   std::size_t shard, first, last;
 };
@@ -164,7 +165,7 @@ void Join::add_rollouts(std::vector<std::tuple<std::uint32_t, std::size_t, std::
   }
 }
 
-/// The joined column with this number, from those of the shards.
+/// Fills the joined column with this number with pieces of the shards' columns.
 void Join::cut(ColumnPieces& column, std::size_t number) const {
   const std::size_t dim = index(column.column.rows);
   const bool by_group = at_.empty() || !at_.front().by_group[dim].empty();

@@ -15,7 +15,7 @@ struct ColumnPieces {
   ElementType type;
   std::size_t width = 1;  ///< bytes of an element
   std::vector<std::span<const std::byte>> pieces{};
-  std::size_t bytes = 0;  ///< of all pieces together
+  std::size_t bytes = 0;  ///< sum of the sizes of all pieces
 
   void add(std::span<const std::byte> piece) {
     bytes += piece.size();
@@ -23,7 +23,7 @@ struct ColumnPieces {
       pieces.back() = {pieces.back().data(), pieces.back().size() + piece.size()};
     else if (!piece.empty()) pieces.push_back(piece);
   }
-  /// Its name, type and length, without values.
+  /// The column's name, type and length, without values.
   ColumnView outline() const { return {column, type, {}, bytes / width}; }
 };
 

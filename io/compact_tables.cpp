@@ -21,7 +21,7 @@ constexpr const char *kFacts = "facts", *kIndex = "index", *kColumns = "columns"
 struct IndexRow {
   char name[32];
   char type[8];                  ///< in NumPy's notation
-  std::uint64_t offset, length;  ///< bytes in `columns`
+  std::uint64_t offset, length;  ///< place and size in `columns`, in bytes
   std::uint64_t checksum;
 };
 

@@ -21,9 +21,9 @@ struct GroupPlace {
 std::string text_of(const GroupPlace& place);
 
 struct Difference {
-  std::string content_a{}, content_b{};  ///< content hashes of the two
+  std::string content_a{}, content_b{};  ///< content hashes of the two sources
   std::uint64_t groups_a = 0, groups_b = 0, rollouts_a = 0, rollouts_b = 0;
-  std::uint64_t groups_differing = 0;    ///< among the groups that both have
+  std::uint64_t groups_differing = 0;    ///< groups that both have and that differ
   std::uint64_t only_a = 0, only_b = 0;  ///< groups that only one of the two has
   std::string first{};  ///< "train step 3, prompt 7, draw 0: sample 2: reward is 1 and 0"; empty:
                         ///< no difference

@@ -22,7 +22,8 @@ class DimensionLengths {
   void note(Dim dim, std::uint64_t length, const std::string& column);
   /// Notes the values of a count column (Column::counts); check_counts() compares their sum.
   void note_counts(const Column& column, std::span<const std::uint32_t> values);
-  /// After all reads. Throws when a sum of counts differs from the length that it counts.
+  /// To be called after all reads. Throws when the sum of a count column differs from the length of
+  /// the dimension that it counts.
   void check_counts() const;
   std::uint64_t of(Dim dim) const { return extents_[index(dim)]; }
   const Extents& extents() const { return extents_; }

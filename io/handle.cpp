@@ -38,7 +38,7 @@ std::unique_lock<std::mutex> enter_hdf5() {
     throw EnvironmentError(error_message("HDF5 does not start",
                                          "shards, scores and the archive are HDF5 files",
                                          "check the installation of HDF5"));
-  errno = 0;  // for hdf5_failure
+  errno = 0;  // hdf5_failure() reads it after a call that failed
   return lock;
 }
 

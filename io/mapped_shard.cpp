@@ -22,7 +22,7 @@ void check_all_known(const TableReader& reader) {
         kSchemaMajor, minor, kSchemaMinor));
 }
 
-/// After all reads.
+/// Purpose, step, round and producer of a file. Called after all reads, because it checks counts.
 Address address_of(const TableReader& reader) {
   reader.check_counts();
   return {purpose_of(reader), reader.number<std::uint64_t>("step"),

@@ -15,7 +15,7 @@ namespace rollcall::io {
 
 struct MappedShard {
   KeyColumns keys{};
-  RolloutColumns rollouts{};  ///< without tokens and texts, as are the scores
+  RolloutColumns rollouts{};  ///< without tokens and texts, which stay in the mapped file
   ScoreColumns scores{};
   std::vector<std::string> component_names{};
   std::vector<ColumnView> columns{};  ///< all columns, in the order of views(keys, rollouts,
@@ -28,7 +28,8 @@ struct MappedShard {
 /// checksums of columns, and compares the two with each other. Throws StorageError, or
 /// EnvironmentError where a program with a later minor version of the schema wrote one of them.
 MappedShard map_shard(const std::filesystem::path& run_dir, const PackInput& input);
-/// Reads the training file of a step, with the same checks. It is small, so it is not mapped.
+/// Reads the training file of a step, with the checks of map_shard(). It is small, so it is not
+/// mapped.
 StepTraining training_to_pack(const std::filesystem::path& run_dir, const PublishedFile& file);
 
 }  // namespace rollcall::io

@@ -37,13 +37,12 @@ class MappedTables {
   }
   const TableReader& reader() const {
     return reader_;
-  }  ///< for counts and attributes, after all
-     ///< reads
+  }  ///< the reader, for counts and attributes, after all reads
   std::unique_ptr<MappedFile> release() { return std::move(mapped_); }
 
  private:
-  static bool is_large(const Column& column);  ///< with a value for every token or byte: nearly all
-                                               ///< of a file
+  static bool is_large(const Column& column);  ///< whether it has a value for every token or byte;
+                                               ///< such columns are nearly all of a file
 
   std::unique_ptr<MappedFile> mapped_;
   TableReader reader_;

@@ -25,7 +25,7 @@ namespace {
 Origin origin = Origin::own;
 
 constexpr int kOpenings = 4;  // how often one command opens a file, at least
-constexpr int kDeepest = 2;   // the root, its tables, their columns
+constexpr int kDeepest = 2;   // levels: the root, its tables, their columns
 
 std::vector<std::string> names_in(hid_t group) {
   std::vector<std::string> names;

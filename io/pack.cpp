@@ -22,7 +22,7 @@ namespace {
 
 /// What a rank sends to the others about the shards that it has read.
 struct Share {
-  std::vector<std::uint64_t> lengths;  ///< [kDims]
+  std::vector<std::uint64_t> lengths;  ///< [kDims] rows of each dimension
   std::vector<std::string> component_names;
   bool loaded = false;
   template <class A>
@@ -54,7 +54,7 @@ class Packing {
         run_dir_(run_dir),
         path_("archive/" + name + ".h5"),
         inputs_(inputs),
-        identity_(identity) {}  // the inputs of rank 0 are used
+        identity_(identity) {}  // adopt() replaces the inputs by those of rank 0
 
   ArchiveEntry run() {
     const auto start = agreed(ranks_, [&] { return ranks_.rank() == 0 ? begin() : std::string(); });
@@ -91,9 +91,9 @@ class Packing {
   const std::string path_;
   std::vector<PackInput> inputs_;  ///< in order of their names
   const RunIdentity& identity_;
-  std::vector<MappedShard> shards_;  ///< of this rank
-  JoinedColumns own_;                ///< their rows
-  std::vector<Stretch> stretches_;   ///< [ranks]
+  std::vector<MappedShard> shards_;  ///< the shards that this rank packs
+  JoinedColumns own_;                ///< the rows of shards_
+  std::vector<Stretch> stretches_;   ///< [ranks] the place of each rank's rows in the file
   Extents total_{};
 };
 
@@ -168,7 +168,7 @@ std::vector<ColumnView> Packing::columns() const {
 std::string Packing::load() {
   std::vector<StepTraining> training;
   for (const PackInput& input : my_inputs()) {
-    // a rank alone has no other rank that could see the file
+    // Another rank may have written the file, so that it becomes visible here late.
     if (ranks_.size() > 1)
       await_published(run_dir_, input.shard), await_published(run_dir_, input.scores);
     if (parsed(input).holds == Holds::training) {

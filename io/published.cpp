@@ -75,7 +75,7 @@ void check_schema(const TableReader& reader, const char* kind) {
   };
   if (major > newest) throw NewerSchema(other());
   if (major < kSchemaMajor) throw FileFault(other());
-  // a scored file is a shard and scores
+  // A file of the kind "scored" can be read as a shard and as scores.
   if (const std::string found = reader.text("kind");
       found != kind && (found != "scored" || kind == "archive"sv))
     throw FileFault(fmt::format("it is a file of kind \"{}\" where \"{}\" is needed", found, kind));

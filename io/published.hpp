@@ -19,15 +19,15 @@ PublishedFile inspect(const std::filesystem::path& run_dir, const std::string& p
 /// Throws FileFault unless the file has the size and bytes that were published; call it inside
 /// reading().
 void check_published(const std::filesystem::path& run_dir, const PublishedFile& file);
-/// The same for the size alone; the file is not opened.
+/// Throws FileFault unless the file has its published size; the file is not opened.
 void check_published_size(const std::filesystem::path& run_dir, const PublishedFile& file);
-/// The same for bytes that were read or mapped already.
+/// Throws FileFault unless `bytes`, read or mapped already, are those of the published file.
 void check_bytes(const PublishedFile& file, std::span<const std::byte> bytes);
-/// Throws FileFault unless the file is of this kind and a schema version this code reads,
-/// NewerSchema where a later program will.
+/// Throws FileFault unless the file is of this kind and of a schema version that this program
+/// reads, NewerSchema where only a later program reads the version.
 void check_schema(const TableReader& reader, const char* kind);
-/// After all reads of an archive file: throws FileFault unless its structure is right and agrees
-/// with its entry in the manifest.
+/// To be called after all reads of an archive file. Throws FileFault unless the file's structure is
+/// right and agrees with its entry in the manifest.
 void check_archive(const TableReader& reader, const ArchiveEntry& entry);
 Purpose purpose_of(const TableReader& reader);
 

@@ -14,13 +14,14 @@ namespace rollcall::io {
 /// they were packed. Returns the number of files that were set aside. Throws StorageError.
 int give_way_to(const std::vector<PackInput>& shards, const std::filesystem::path& run_dir);
 
-/// Publishes the other steps of the archive file that holds `step` as shards again, so that the
-/// file can be replaced. Empty where it holds no other step. Until a checkpoint names these shards,
-/// the next start sets them aside, and the archive file counts. Throws StorageError.
+/// A step of an archive file that was published as a shard again.
 struct ShardAgain {
   std::uint64_t step = 0;
   PublishedFile file;  ///< rollouts and scores
 };
+/// Publishes the other steps of the archive file that holds `step` as shards again, so that the
+/// file can be replaced. Empty where it holds no other step. Until a checkpoint names these shards,
+/// the next start sets them aside, and the archive file counts. Throws StorageError.
 std::vector<ShardAgain> publish_neighbours(const std::filesystem::path& run_dir, Purpose purpose,
                                            std::uint64_t step, const RunIdentity& identity);
 

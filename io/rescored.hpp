@@ -33,8 +33,8 @@ std::filesystem::path rescored_folder(const std::filesystem::path& run_dir,
 void write_rescored(const std::filesystem::path& run_dir, const std::string& name,
                     const std::vector<Rescored>& all, const std::string& verifier,
                     const RunIdentity& identity);
-/// Throws InputError, naming the nearest, when there is no such file, and StorageError for a
-/// damaged one.
+/// Throws InputError, naming the nearest name, when there is no such file, and StorageError for a
+/// damaged file.
 Rescored read_rescored(const std::filesystem::path& run_dir, const std::string& name,
                        Purpose purpose);
 

@@ -25,7 +25,8 @@ std::optional<FileState> state_of(const std::string& path,
     return name.extension() == ".h5" || name.extension() == ".partial"
                ? std::optional(FileState::set_aside)
                : std::nullopt;
-  const bool beside_partial = path.find(".h5.partial.") != std::string::npos;  // Open MPI's own
+  // Open MPI has files of its own beside a file that ranks share.
+  const bool beside_partial = path.find(".h5.partial.") != std::string::npos;
   if (name.extension() == ".partial" || beside_partial) return FileState::partial;
   if (name.extension() != ".h5") return std::nullopt;
   if (path.starts_with("shards/")) {
@@ -57,8 +58,8 @@ RunFiles list_files(const fs::path& run_dir) {
     const fs::path root = run_dir / folder;
     std::error_code ec, gone;
     std::set<std::pair<std::string, std::uint64_t>> names;
-    const auto known = [&](const fs::path& path) {  // a file that is gone counts as known, a file
-                                                    // that cannot be inspected does not
+    // Whether the file was there at the call before. Throws where it could not be inspected.
+    const auto known = [&](const fs::path& path) {
       if (gone && gone != std::errc::no_such_file_or_directory)
         reading_failure("look at", path, gone.value());
       return !gone;
@@ -178,10 +179,10 @@ void amend(const fs::path& run_dir, const std::vector<std::string>& withdrawn,
     return;
   const fs::path old = run_dir / "archive" / "manifest.json";
   if (fs::exists(old)) write_file_atomic(run_dir / copy, read_file(old));
-  // they are those of the last file
+  // `replaced` names the shards that the last file holds.
   if (!manifest.files.empty() && gone(manifest.files.back())) manifest.replaced.clear();
   std::erase_if(manifest.files, gone);
-  // not at the end, for the same reason
+  // Not at the end, because `replaced` would then belong to one of these files.
   manifest.files.insert(manifest.files.begin(), readmitted.begin(), readmitted.end());
   save_manifest(run_dir, manifest);
 }

@@ -46,7 +46,7 @@ std::optional<Rows> count_rows(const std::filesystem::path& file);
 /// Makes run_dir/set_aside/<n>/ with a new n and returns it, relative to the run folder. Throws
 /// StorageError.
 std::string new_set_aside(const std::filesystem::path& run_dir);
-/// Moves files or folders there. Throws StorageError.
+/// Moves files or folders to `folder`, which new_set_aside() made. Throws StorageError.
 void move_to(const std::filesystem::path& run_dir, const std::vector<std::string>& paths,
              const std::string& folder);
 

@@ -239,7 +239,7 @@ struct RolloutColumns {
   }
 };
 
-/// The results of scoring for the same rollouts; scores and archives have them.
+/// The results of scoring, for the rollouts that KeyColumns names; scores and archives have them.
 struct ScoreColumns {
   std::vector<double> reward;  // [rollout]
   std::vector<std::uint8_t> correct;
@@ -303,9 +303,10 @@ struct ScoreColumns {
   }
 };
 
-/// How the step's update used the same rollouts; training files and archives have it.
+/// How a step's update used the rollouts that KeyColumns names; training files and archives have
+/// these columns.
 struct TrainingColumns {
-  static constexpr std::uint8_t kUnrecorded = 2;  ///< in `trained`
+  static constexpr std::uint8_t kUnrecorded = 2;  ///< `trained` where nothing is recorded
   std::vector<std::uint8_t> trained;              // [rollout]
   std::vector<double> weight, advantage;
 

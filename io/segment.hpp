@@ -21,7 +21,7 @@ std::uint64_t segment_bytes(std::uint64_t column_bytes);
 /// segment has none, because the checksum of the column is the same.
 void add_segments(hid_t dataset, std::uint64_t column_bytes);
 std::uint64_t segment_count(std::uint64_t column_bytes);  ///< number of segments of segment_bytes
-/// [segments] the checksum of each segment.
+/// Writes `checksums` [segments], one per segment, into the attributes that add_segments() made.
 void write_segments(hid_t dataset, std::span<const std::uint64_t> checksums);
 std::vector<std::uint64_t> segment_checksums(std::span<const std::byte> column);
 

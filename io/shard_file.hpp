@@ -44,22 +44,23 @@ struct PublishedFile {
 struct ShardPrompt {
   std::string text, answer;
   std::string shown{};  ///< the text that the policy was given; empty: `text`
-  std::string extra{};  ///< JSON object of its row of a file; empty: it comes from no file
+  std::string extra{};  ///< JSON object of the prompt's row in task.file; empty: the prompt comes
+                        ///< from no file
 };
 
 /// A file that is still to be built and written, which any thread may do later.
 struct FileDraft {
   std::string path;                      ///< relative to the run folder
-  std::function<std::string()> content;  ///< does not refer to the data from which it was made
+  std::function<std::string()> content;  ///< builds the file's bytes from columns that it owns
 };
 /// The draft of shards/<purpose>-<step>-<round>-<producer>.h5.
 FileDraft draft_shard(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts,
                       const RunIdentity& identity);
-/// The draft of the scores beside it, ...-scores.h5.
+/// The draft of a shard's scores in a file beside the shard, ...-scores.h5.
 FileDraft draft_scores(const ScoredShard& scores, const RolloutShard& shard,
                        const RunIdentity& identity);
-/// The draft of both in one file, ...-scored.h5, which costs the file system and HDF5 half as much
-/// as two files. It can be read as a shard and as scores.
+/// The draft of a shard with its scores in one file, ...-scored.h5, which costs the file system and
+/// HDF5 half as much as two files. It can be read as a shard and as scores.
 FileDraft draft_scored(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts,
                        const ScoredShard& scores, const RunIdentity& identity);
 /// Builds and writes the file, on any thread. Throws StorageError; after a failure there is no file

@@ -18,7 +18,7 @@ namespace rollcall::io {
 /// rank scores. The training file of a step is one more file; it has round 0 and producer 0,
 /// whichever rank writes it.
 enum class Holds : std::uint8_t { rollouts, scores, both, training };
-/// [Holds] The attribute `kind` of each.
+/// [Holds] The attribute `kind` of each kind of file.
 inline constexpr std::array<const char*, 4> kKinds{"shard", "scores", "scored", "training"};
 
 /// Names are ordered as the archive is: purpose, step, round, producer; scores follow their shard.

@@ -90,7 +90,7 @@ struct Part {
   StepKey first, last;
   const ArchiveEntry* packed = nullptr;
   std::vector<std::string> shards = {};
-  std::string training = {};  ///< empty: not recorded
+  std::string training = {};  ///< the step's training file; empty: not recorded
 };
 
 std::vector<Part> parts_of(const Source& source) {

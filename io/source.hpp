@@ -16,13 +16,13 @@ namespace rollcall::io {
 
 /// The files of a source at one moment.
 struct Source {
-  std::filesystem::path root{};        ///< paths are relative to it
-  bool is_run = true;                  ///< false: one file
+  std::filesystem::path root{};        ///< the folder that paths are relative to
+  bool is_run = true;                  ///< whether it is a run folder, and not one file
   std::vector<ArchiveEntry> packed{};  ///< ascending by purpose and first step
   std::vector<std::string> loose{};    ///< shards with scores, of steps that no archive file holds,
                                        ///< in order of their names
-  std::vector<std::string> unscored{};  ///< shards without scores, of such steps
-  std::vector<std::string> training{};  ///< training files of such steps, if they exist
+  std::vector<std::string> unscored{};  ///< shards without scores, of steps that are not packed
+  std::vector<std::string> training{};  ///< training files of steps that are not packed
 };
 
 /// A fingerprint of the files that a walk over these purposes would read: 16 hexadecimal digits,
@@ -36,14 +36,15 @@ Source open_source(const std::filesystem::path& run_or_file);
 
 /// The path of the scores of a shard: a file beside it, or the same file.
 std::string scores_path(const std::string& shard_path);
-std::vector<std::string> files_of_shard(const std::string& shard_path);  ///< one or two
+/// The file of a shard and, where scores have a file of their own, also that file.
+std::vector<std::string> files_of_shard(const std::string& shard_path);
 
 struct Selection {
   std::optional<Purpose> purpose = {};
   std::uint64_t first_step = 0, last_step = std::numeric_limits<std::uint64_t>::max();
   std::optional<std::uint64_t> prompt = {};
 };
-/// Throws InputError, naming the nearest, when there is no such name.
+/// Throws InputError, naming the nearest purpose, when there is no purpose of this name.
 Purpose purpose_from_text(const std::string& text);
 
 /// A visitor returns false to end the walk.

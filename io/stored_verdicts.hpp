@@ -14,7 +14,7 @@ struct StoredVerdict {
   Purpose purpose = Purpose::train;
   GroupId group;
   std::uint32_t sample = 0;
-  std::string prompt, answer, response;  ///< what was judged
+  std::string prompt, answer, response;  ///< what the verdict is about
   Score score;
 };
 

@@ -71,7 +71,7 @@ class ColumnWriter {
   PiecesReader reader_;
   hid_t transfer_;
   Checksum64 checksum_;
-  std::uint64_t done_ = 0;  ///< rows
+  std::uint64_t done_ = 0;  ///< rows that are written
 };
 
 /// The two ways to write. With `together`, ranks combine their small stretches into large writes.
@@ -121,11 +121,12 @@ std::string shared;  ///< the file that several ranks write and then close; one 
 /// A column that was written, with the ends and checksums of the ranks' stretches.
 struct Written {
   std::span<const std::byte> bytes;
-  std::vector<std::size_t> ends;         ///< [ranks]
-  std::vector<std::uint64_t> checksums;  ///< [ranks]
+  std::vector<std::size_t> ends;         ///< [ranks] where each rank's stretch ends
+  std::vector<std::uint64_t> checksums;  ///< [ranks] checksum of each rank's stretch
 };
 
-/// Reads the column once, for the ranks' checksums and for those that are recorded in the file.
+/// Reads the column once. Compares each rank's stretch with the rank's checksum, and records the
+/// checksums of the column and of its segments in the file.
 void seal(hid_t dataset, const Written& written, const std::string& name) {
   const std::uint64_t segment = segment_bytes(written.bytes.size());
   Checksum64 whole, of_segment, of_rank;
@@ -194,8 +195,8 @@ std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path,
   try {
     for (std::size_t c = 0; c < columns.size(); ++c)
       checksums[c] = write_column(file, path, columns[c], stretches, std::size_t(rank), transfers);
-    // This calls MPI_File_sync under MPI-IO. What other nodes wrote must be on the server before
-    // rank 0 reads it.
+    // Under MPI-IO the flush calls MPI_File_sync. What other nodes wrote must be on the server
+    // before rank 0 reads it.
     if (mpi_communicator != nullptr) shared = path.string();
     check(H5Fflush(file, H5F_SCOPE_GLOBAL), "flush");
   } catch (...) {
@@ -249,8 +250,9 @@ static void end_if_a_write_failed() {
 
 }  // namespace rollcall::io
 
-// These replace MPI calls that HDF5 makes next, and check for a failure first. They are weak, so
-// that a program may have its own, and a preloaded profiler still sees the calls.
+// Defines a function that replaces an MPI call of HDF5's and checks for a failure first. Such
+// functions are weak, so that a program may have its own, and a preloaded profiler still sees the
+// calls.
 #define ROLLCALL_GUARDED(call, parameters, arguments)                                    \
   extern "C" __attribute__((weak)) int call parameters {                                 \
     static const auto next = reinterpret_cast<decltype(&call)>(dlsym(RTLD_NEXT, #call)); \

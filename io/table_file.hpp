@@ -49,7 +49,7 @@ constexpr std::size_t width_of(ElementType type) {
   }
   return 0;  // there are no other types
 }
-hid_t file_type(ElementType type);  ///< little-endian; also the memory type, see table_file.cpp
+hid_t file_type(ElementType type);  ///< HDF5's little-endian type, for values in memory as well
 std::string path_of(const Column& column);  ///< "tokens/logprob"
 Handle file_properties();  ///< how every file is opened: format of HDF5 1.8, no locks
 inline constexpr const char* kChecksum = "xxh3_64";
@@ -85,9 +85,10 @@ struct Layout {
   Attributes attributes;
 };
 
-/// Writes a file with these columns; the same values give the same bytes. With values `later` the
-/// columns have no storage and zero checksums until fill_stretches() and seal_columns() are called.
+/// Whether write_tables() writes the values. With `later` the columns have no storage and zero
+/// checksums until fill_stretches() and seal_columns() are called.
 enum class Values : std::uint8_t { here, later };
+/// Writes a file with these columns; the same values give the same bytes.
 void write_tables(const std::filesystem::path& path, std::span<const ColumnView> columns,
                   const Layout& layout, Values values);
 /// Checksum of the names of reward components, each followed by a zero byte.
@@ -153,8 +154,9 @@ class TableReader {
   bool lacks(const Column& column) const {
     return column.since_minor > 0 && column.since_minor > number<std::int32_t>("schema_minor");
   }
-  std::uint64_t rows(const char* column) const;  ///< of "groups/step" for example; by shape alone
-  /// After all reads: every sum of counts is the length of what it counts.
+  std::uint64_t rows(const char* column) const;  ///< rows of a column ("groups/step"), by its shape
+  /// To be called after all reads. Throws FileFault unless every sum of counts is the length of the
+  /// dimension that it counts.
   void check_counts() const { lengths_.check_counts(); }
   const Extents& extents() const { return lengths_.extents(); }
 

@@ -43,7 +43,7 @@ std::string place_text(const std::vector<std::pair<std::uint64_t, std::uint64_t>
   return text.empty() ? text : text + " differ";
 }
 
-/// Compact files keep all attributes but the schema's version among their facts.
+/// Whether an attribute is among the facts of a compact file, as all but the schema's version are.
 bool is_fact(const CompactTables* compact, const char* attribute) {
   return compact != nullptr && !is_schema_version(attribute);
 }

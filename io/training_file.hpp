@@ -14,8 +14,8 @@ namespace rollcall::io {
 
 /// How a rollout entered its step's update.
 struct RolloutTraining {
-  bool trained = true;  ///< false: it counted in its group's statistics at most
-  double weight = 1.0;  ///< the scheduler's factor on its advantage
+  bool trained = true;  ///< false: the rollout counted in its group's statistics at most
+  double weight = 1.0;  ///< the scheduler's factor on the rollout's advantage
   /// Advantage before the first update and before that weight; NaN: none, or one for each token.
   double advantage = std::numeric_limits<double>::quiet_NaN();
 };

@@ -28,7 +28,7 @@ std::vector<Fault> verify_shard(const std::filesystem::path& run_dir, const std:
                                 const std::optional<PublishedFile>& published);
 std::vector<Fault> verify_archive(const std::filesystem::path& run_dir, const ArchiveEntry& entry);
 
-/// What is wrong with size and checksum alone; empty: nothing.
+/// The fault of a file whose size or checksum is not the published one; empty: both match.
 std::optional<Fault> unlike_published(const std::filesystem::path& run_dir,
                                       const PublishedFile& file);
 

@@ -35,7 +35,7 @@ std::vector<double> probabilities(const float* q, const float* k, std::int64_t k
 void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n,
                HeadShape shape, AttentionPart part, float* out) {
   const std::int64_t d = shape.head_dim, group = shape.q_heads / shape.kv_heads;
-  std::vector<float> k, v;  // of a row and head, read from the pages
+  std::vector<float> k, v;  // keys and values of a row and head, read from the pages
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t h = part.first * group; h < part.last * group; ++h) {
       const std::int64_t keys = rows[i].keys, at = (i * shape.q_heads + h) * d;

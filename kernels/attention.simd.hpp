@@ -17,10 +17,10 @@ namespace rollcall::kernels::ROLLCALL_ISA {
 
 /// The score of keys that a row does not attend to. Its exp is 0.
 inline constexpr float kBelowAllScores = -3.0e38F;
-inline constexpr std::int64_t kQueryRows = 16;  // that are computed together
+inline constexpr std::int64_t kQueryRows = 16;  // query rows that are computed together
 inline constexpr std::int64_t kKeyPanels = kPageKeys / kLanes, kSplitPages = 1024 / kPageKeys;
-/// Rows read common positions together in multiples of that: whole panels of keys, and whole blocks
-/// of values.
+/// The number of common positions that rows read together is a multiple of this: whole panels of
+/// keys, and whole blocks of values.
 inline constexpr std::int64_t kAlikeUnit = 32;
 
 /// Scratch memory for one block of query rows. Sums and outputs are [panel][row][16].

@@ -40,13 +40,13 @@ struct Pieces {
 struct HeadScratch {
   float *rows_k, *rows_v;             ///< [keys,d] of this head, gathered
   float* turned;                      ///< [d,keys of a chunk] a chunk transposed
-  float *k_packed, *v_packed;         ///< all chunks, each packed as W[keys,d]
+  float *k_packed, *v_packed;         ///< all chunks of K and V, each packed as W[keys,d]
   float* k_turned;                    ///< all chunks of K, each packed as W[d,keys]
   float *sum_k, *sum_v;               ///< [keys,d] the gradients so far
   float *rows_q, *rows_dout, *sum_q;  ///< [kQueryBlock,d] a block of queries and its gradient
   float *q_turned, *dout_turned;      ///< the block, packed as W[d,queries]
   float *scores, *dscores;            ///< S then P, and dP then dS, of all chunks
-  float* columns;                     ///< a chunk of them transposed
+  float* columns;                     ///< a chunk of scores or of dscores, transposed
   float* part;                        ///< a product that is added to one of the sums
 };
 
@@ -68,8 +68,9 @@ struct AttentionBackward {
   static std::int64_t packed_floats(std::int64_t o, std::int64_t i) {
     return (Numerics::bytes(o, i) / 4 + kLanes - 1) / kLanes * kLanes;
   }
-  std::int64_t as_keys() const { return packed_floats(kKeyChunk, d()); }    // a chunk as W[keys,d]
-  std::int64_t as_inputs() const { return packed_floats(d(), kKeyChunk); }  // as W[d,keys]
+  /// Floats of a chunk of keys that is packed as W[keys,d], or with as_inputs() as W[d,keys].
+  std::int64_t as_keys() const { return packed_floats(kKeyChunk, d()); }
+  std::int64_t as_inputs() const { return packed_floats(d(), kKeyChunk); }
 
   void take_all(Pieces& pieces) {
     const std::int64_t c = chunks(keys), block = kQueryBlock * d();

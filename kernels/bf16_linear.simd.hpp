@@ -50,7 +50,7 @@ struct SliceTree {
   Vec waiting[3][kRows];
   int depth = 0;
 
-  /// Adds a slice. `sum` becomes the sum of the largest subtree that ends with it.
+  /// Adds a slice. `sum` becomes the sum of the largest subtree that ends with this slice.
   void add(int slice, Vec (&sum)[kRows]) {
     for (int s = slice; s & 1; s >>= 1) {
       --depth;
@@ -89,7 +89,7 @@ static inline void round_row(const float* x, std::int64_t k, std::int64_t inputs
 
 // The rows of a tile, and the bf16 numbers in a block of a panel.
 inline constexpr std::int64_t kTileRows16 = 16, kPanelTile = 512;
-/// How many elements before their use weights are prefetched.
+/// The number of elements by which prefetches of weights are ahead of the product.
 inline constexpr std::int64_t kAhead = kPanelTile;
 
 /// Sums the tiles of 16 * kRowTiles rows and kPanels panels over blocks [begin, end) into out
@@ -279,7 +279,7 @@ struct InputPairs {
 };
 inline constexpr std::int64_t kInputsOfPart = 4;
 
-/// The inputs of a row as such parts, filled up with zeros. The upper halves of lanes a b c d
+/// The inputs of a row as InputPairs, filled up with zeros. The upper halves of lanes a b c d
 /// become the words ac and bd.
 static inline void input_parts(const float* x, std::int64_t k, std::int64_t parts,
                                InputPairs* out) {
@@ -332,8 +332,8 @@ static inline void input_parts(const float* x, std::int64_t k, std::int64_t part
 }
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
-/// With 16 registers more rows than that compute one chain at a time and read W twice. Their number
-/// then hides the latency of FMA.
+/// Up to this many rows compute the even and the odd chains together. With 16 registers, more rows
+/// compute one chain at a time and read W twice. Their number then hides the latency of FMA.
 inline constexpr int kRowsOfBothChains = 3;
 #else
 inline constexpr int kRowsOfBothChains = 8;
@@ -366,15 +366,16 @@ static inline void block_chains(const InputPairs* x, std::int64_t x_stride, cons
 #endif
 
 #if defined(__AVX512F__)
-inline constexpr int kSlicedRows = 8;  // three sums per row, two of W: 26 of 32 registers
+inline constexpr int kSlicedRows = 8;  // 3 sums per row and 2 vectors of W: 26 of 32 registers
 #elif defined(__AVX2__)
-inline constexpr int kSlicedRows = 6;  // one chain at a time: 12 of 16 registers, 2 for W, 1 for x
+inline constexpr int kSlicedRows = 6;  // one chain at a time: 12 of 16 registers for sums
 #else
 inline constexpr int kSlicedRows = 4;
 #endif
 
-/// With one row memory is the only limit. The number of elements that are prefetched into the
-/// second-level cache, also beyond the end of a product, where the weights of the next one are.
+/// With one row memory is the only limit. Weights that are this number of elements ahead are
+/// prefetched into the second-level cache, also beyond the end of a product, where the weights of
+/// the next product are.
 inline constexpr std::int64_t kFarAhead = 16384;
 
 /// The share of the 16 cache lines in each block of the next panel that a tile of rows prefetches,
@@ -395,7 +396,7 @@ static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std
   SliceTree<kRows> tree;
   Vec sum[kRows];
 #pragma GCC unroll kUnroll
-  // as in linear_tile
+  // Outputs that are in no cache would have to be fetched before they can be written.
   for (int r = 0; r < kRows; ++r) __builtin_prefetch(a.y + (row + r) * a.o + panel * kLanes, 1);
   std::int64_t block = 0;
   for (int slice = 0; slice < a.slices; ++slice) {

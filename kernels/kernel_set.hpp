@@ -77,7 +77,7 @@ struct BlockMass {
   float largest, sum;
 };
 
-struct AdamWStep;  ///< parameter_kernels.hpp
+struct AdamWStep;  ///< defined in parameter_kernels.hpp
 
 /// Thresholds in a call of sums_from. Four together cost little more than one.
 inline constexpr int kThresholds = 4;
@@ -91,7 +91,7 @@ struct KernelSet {
   /// Memory that is aligned to 64 bytes is read fastest.
   std::int64_t (*packed_bytes)(std::int64_t o, std::int64_t k);
   void (*pack)(const float* w, std::int64_t o, std::int64_t k, void* packed);
-  /// The same from weights in bf16.
+  /// Packs W[o,k] as `pack` does, from weights in bf16.
   void (*pack_halves)(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed);
   /// Packs the transpose of w[k,o]: writes its panels [begin, end), each to its place. With it and
   /// `transpose` the products of the backward pass are `linear` too: dx = linear(dy, W^T), dW =

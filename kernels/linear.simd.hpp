@@ -10,9 +10,9 @@ namespace rollcall::kernels::ROLLCALL_ISA {
 // A tile has kTileRows x kTilePanels accumulators. They fill the registers, and are enough to hide
 // the latency of FMA (4 cycles, at best two FMAs per cycle).
 #if defined(__AVX512F__)
-inline constexpr int kTileRows = 8, kTilePanels = 3;  // 24 of 32 registers, 3 for W
+inline constexpr int kTileRows = 8, kTilePanels = 3;  // of 32 registers 24 for sums, 3 for W
 #elif defined(__AVX2__)
-inline constexpr int kTileRows = 6, kTilePanels = 1;  // 12 of 16 registers, 2 for W, 1 for x
+inline constexpr int kTileRows = 6, kTilePanels = 1;  // of 16 registers 12 for sums, 2 W, 1 x
 #else
 inline constexpr int kTileRows = 4, kTilePanels = 1;
 #endif
@@ -30,8 +30,8 @@ struct Ahead {
   std::int64_t step;
 };
 
-/// With few rows memory is the limit. They prefetch beyond the end of a product, where the weights
-/// of the next one are.
+/// With only one tile of rows memory is the limit. The tile prefetches weights that are this number
+/// of bytes ahead, also beyond the end of a product, where the weights of the next product are.
 inline constexpr std::int64_t kFarAheadBytes = 32768;
 
 /// Computes y[row .. row+kRows) for the kPanels panels from `panel` on.

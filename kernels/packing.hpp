@@ -18,12 +18,12 @@ void pack_fp32(const float* w, std::int64_t o, std::int64_t k, void* packed);
 // and k, and k is filled up to whole blocks.
 std::int64_t packed_bytes_bf16(std::int64_t o, std::int64_t k);
 void pack_bf16(const float* w, std::int64_t o, std::int64_t k, void* packed);
-// The same from weights in bf16.
+// Packs W[o,k] as pack_fp32() and pack_bf16() do, from weights in bf16.
 void pack_halves_fp32(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed);
 void pack_halves_bf16(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed);
 
 // A page of one layer: for each key head, its keys as W[64 positions, head_dim] and its values as
-// W[head_dim, 64 positions], packed as above.
+// W[head_dim, 64 positions], packed as weight matrices are.
 std::int64_t page_bytes_fp32(HeadShape shape);
 void store_position_fp32(const float* k, const float* v, HeadShape shape, std::int64_t slot,
                          void* page);

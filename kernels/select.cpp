@@ -92,8 +92,8 @@ struct Probe {
   }
 };
 
-/// The fastest of `sets` by its best time in several repetitions. A single set is not measured. The
-/// plain set is chosen only where there is no other one.
+/// The fastest of `sets` by its best time in several repetitions. The plain set, the last one, is
+/// chosen only where there is no other one, and a single other set is not measured.
 const KernelSet& fastest(const std::vector<const KernelSet*>& sets) {
   if (sets.size() < 3) return *sets.front();
   constexpr int repetitions = 12;  // about half a millisecond in all

@@ -7,7 +7,7 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to that often
+inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to 16 times
 
 struct Vec {
   __m256 lo, hi;  // lanes 0..7 and 8..15
@@ -85,7 +85,7 @@ static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
   upper = {_mm256_castsi256_ps(_mm256_and_si256(first, high_half)),
            _mm256_castsi256_ps(_mm256_and_si256(second, high_half))};
 }
-/// The inverse, for numbers that are rounded to bfloat16 already.
+/// The inverse of load_pairs(), for numbers that are rounded to bfloat16 already.
 static inline void store_pairs(std::uint16_t* p, Vec lower, Vec upper) {
   const auto joined = [](__m256 low, __m256 high) {
     return _mm256_or_si256(_mm256_srli_epi32(_mm256_castps_si256(low), 16),

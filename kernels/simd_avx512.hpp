@@ -7,7 +7,7 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to that often
+inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to 16 times
 
 struct Vec {
   __m512 v;
@@ -58,7 +58,7 @@ static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
   upper.v = _mm512_castsi512_ps(
       _mm512_and_si512(pairs, _mm512_set1_epi32(static_cast<int>(0xFFFF0000U))));
 }
-/// The inverse, for numbers that are rounded to bfloat16 already.
+/// The inverse of load_pairs(), for numbers that are rounded to bfloat16 already.
 static inline void store_pairs(std::uint16_t* p, Vec lower, Vec upper) {
   _mm512_storeu_si512(p, _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(lower.v), 16),
                                          _mm512_castps_si512(upper.v)));

@@ -73,7 +73,7 @@ static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
   lower = each_lane([&](int i) { return from_bf16(p[2 * i]); });
   upper = each_lane([&](int i) { return from_bf16(p[2 * i + 1]); });
 }
-/// The inverse, for numbers that are rounded to bfloat16 already.
+/// The inverse of load_pairs(), for numbers that are rounded to bfloat16 already.
 static inline void store_pairs(std::uint16_t* p, Vec lower, Vec upper) {
   for (int i = 0; i < 16; ++i)
     p[2 * i] = to_bf16(lower.lane[i]), p[2 * i + 1] = to_bf16(upper.lane[i]);

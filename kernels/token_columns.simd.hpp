@@ -22,7 +22,8 @@ struct RowSums {
 /// exp(x) for one x <= 0.
 static inline float exp_of(float x) { return first(exp_nonpositive(splat(x))); }
 
-/// `kept`: memory for the exponentials, or nullptr.
+/// The sums over one block of `count` logits of a row. `kept` receives the block's exponentials,
+/// unless it is nullptr.
 static inline RowSums block_sums(const float* logits, std::int64_t count, Vec scale, float* kept) {
   Vec largest = splat(kBelowAllLogits);
   for (std::int64_t j = 0; j < count; j += kLanes)

@@ -31,7 +31,7 @@ static void pack_transposed_fp32(const float* w, std::int64_t k, std::int64_t o,
   }
 }
 
-/// Each two rows of w make pairs of inputs.
+/// Two rows of w at a time are rounded and interleaved, because a row of w is one input.
 static void pack_transposed_bf16(const float* w, std::int64_t k, std::int64_t o, std::int64_t begin,
                                  std::int64_t end, void* packed) {
   const std::int64_t inputs = (k + kBf16Block - 1) / kBf16Block * kBf16Block;

@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(kWarps* kWarp) attention_block(Operands a) {
   commit_copies();
   for (std::int64_t p = 0; p < pages; ++p) {
     wait_for_copies<0>();
-    __syncthreads();  // page p has arrived, and no thread reads the other one any more
+    __syncthreads();  // page p has arrived, and no thread reads the other page any more
     if (p + 1 < pages) load_page(a, keys, key_head, p + 1, s.keys(p + 1), s.values(p + 1));
     commit_copies();
     score_page(s, s.keys(p), a.width);

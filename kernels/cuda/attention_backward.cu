@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
   Fragments s, dp, sum = {};
   for (std::int64_t turn = 0; turn < 2 * tiles; ++turn) {
     const std::int64_t key = turn % tiles * kTile;
-    if (turn > 0) __syncthreads();  // no thread reads the tile before any more
+    if (turn > 0) __syncthreads();  // no thread reads the previous tile any more
     load_tile(a, a.k, a.shape.kv_heads, kv_head, keys_from(a.tiles, of, key), k);
     load_tile(a, a.v, a.shape.kv_heads, kv_head, keys_from(a.tiles, of, key), v);
     wait_for_tiles();
@@ -250,7 +250,7 @@ __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
                        begin = viewer == tile.sequence ? tile.first : 0;
     for (std::int64_t head = kv_head * a.group(); head < (kv_head + 1) * a.group(); ++head)
       for (std::int64_t first = begin; first < of.rows; first += kTile) {
-        __syncthreads();  // no thread reads the tile before any more
+        __syncthreads();  // no thread reads the previous tile any more
         load_tile(a, a.q, a.shape.q_heads, head, queries_from(of, first), q);
         load_tile(a, a.dout, a.shape.q_heads, head, queries_from(of, first), dout);
         wait_for_tiles();

@@ -16,11 +16,11 @@ inline constexpr int kBlock = 256;
 
 /// Throws std::runtime_error with the name of the call when it failed.
 void check(cudaError_t status, const char* call);
-/// The same for a call that takes device memory. Where the device has no room, the text names
-/// `what` the memory was for.
+/// Throws std::runtime_error when a call that takes device memory failed. Where the device has no
+/// room, the error's text names `what` the memory was for.
 void check_taken(cudaError_t status, std::size_t bytes, const char* what);
 
-int attribute(cudaDeviceAttr which);  ///< of the current device
+int attribute(cudaDeviceAttr which);  ///< an attribute of the current device
 
 inline cudaStream_t stream_of(const ExecutionContext& context) {
   return static_cast<cudaStream_t>(context.stream);
@@ -113,7 +113,8 @@ __device__ inline void note_largest(unsigned size, unsigned* largest) {
   if (threadIdx.x % kWarp == 0) atomicMax(largest, size);
 }
 
-/// Folds as butterflies, so that every lane gets the same bits.
+/// warp_sum() and warp_max() fold over the warp's lanes as butterflies, so that every lane gets the
+/// same bits.
 __device__ inline float warp_sum(float value) {
   for (int distance = kWarp / 2; distance > 0; distance /= 2)
     value += __shfl_xor_sync(0xFFFFFFFFU, value, distance);

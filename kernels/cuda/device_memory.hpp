@@ -36,7 +36,8 @@ void* new_stream();
 std::shared_ptr<std::byte> device_memory(std::size_t bytes, const char* what);
 std::shared_ptr<std::byte> pinned_memory(std::size_t bytes);
 
-// These are queued on the context's stream. Host memory must stay unchanged until the copy is done.
+// The copies and fill_zeros() are queued on the context's stream. Host memory must stay unchanged
+// until the copy is done.
 void copy_to_device(ExecutionContext&, void* to, const void* from, std::size_t bytes);
 void copy_to_host(ExecutionContext&, void* to, const void* from, std::size_t bytes);
 void copy_on_device(ExecutionContext&, void* to, const void* from, std::size_t bytes);
@@ -49,8 +50,8 @@ void wait(ExecutionContext&);
 class Event {
  public:
   Event();
-  void record(const ExecutionContext&);  ///< the point after all work that is queued there so far
-  void wait_on(const ExecutionContext&) const;  ///< makes work that is queued there later wait
+  void record(const ExecutionContext&);         ///< marks the end of the work queued so far
+  void wait_on(const ExecutionContext&) const;  ///< makes work that is queued later wait
   void wait() const;                            ///< makes the host wait
 
  private:

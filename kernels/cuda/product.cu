@@ -33,7 +33,7 @@ struct Tile {
 
 struct Operands {
   Rows16 x;
-  Factor factors[kMostFactors];  ///< with equal columns; unused ones have no rows
+  Factor factors[kMostFactors];  ///< all with the same columns; unused factors have no rows
   int slices;                    ///< above 1 the sums go to [slice][n,o] first
 };
 
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
             lane = static_cast<int>(threadIdx.x) % kWarp;
   const int own_output = warp % T::kOutputWarps * T::kOwnOutputs,
             own_token = warp / T::kOutputWarps * T::kOwnTokens;
-  // A warp with only 8 tokens reads the same ones twice.
+  // A warp with only 8 tokens reads them twice, because it loads 16 at a time.
   const int second = T::kOwnTokens % 16 == 0 ? lane / 16 * 8 : 0;
   const Bf16* own_w = memory + (own_output + lane % 16) * T::kStride + lane / 16 * 8;
   const Bf16* own_x =
@@ -305,7 +305,7 @@ namespace {
 template <class T>
 void launch_transposed(const ExecutionContext& context, const T* x, std::int64_t from_stride,
                        std::int64_t n, std::int64_t k, Bf16* to) {
-  constexpr std::int64_t kRows = std::int64_t{32} * 32768;  // a grid has at most 65,535 in y
+  constexpr std::int64_t kRows = std::int64_t{32} * 32768;  // a grid has at most 65,535 blocks in y
   if (k == 0) return;
   for (std::int64_t first = 0; first < n; first += kRows) {
     const std::int64_t rows = n - first < kRows ? n - first : kRows;

@@ -207,7 +207,7 @@ void rms_norm(ExecutionContext& context, const float* x, std::int64_t n, std::in
 void rms_norm_backward(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t d,
                        const float* weight, float eps, const float* dy, float* dx, float* dweight) {
   if (n == 0) return;
-  constexpr std::int64_t kMost = 32768 * kNormRows;  // a grid has at most 65,535 in y
+  constexpr std::int64_t kMost = 32768 * kNormRows;  // a grid has at most 65,535 blocks in y
   const Scratch<float> scratch(context, norm_backward_floats(n < kMost ? n : kMost, d));
   for (std::int64_t first = 0; first < n; first += kMost) {
     const std::int64_t rows = n - first < kMost ? n - first : kMost,

@@ -77,7 +77,7 @@ __global__ void join_row(const Sums* sums, std::int64_t parts, const float* logi
   to.logprob[i] = target[i] < 0 ? 0.0F : logits[i * v + target[i]] * scale - all.largest - log_sum;
 }
 
-/// For each row lse, entropy, and the derivatives of the loss by the two columns.
+/// For each row lse, entropy, and the derivatives of the loss by log-prob and by entropy.
 struct ColumnGradients {
   const float *lse, *entropy, *dlogprob, *dentropy;
 };
@@ -212,7 +212,7 @@ struct RowWeights {
   float (*of_warps)[kBlock / kWarp];
   int turn = 0;
   __device__ float of(std::int64_t j) const { return expf(logits[j] * scale - largest); }
-  /// The number, or the mass, of the weights that are `least` or more.
+  /// With `number` the count, otherwise the mass, of the weights that are `least` or more.
   __device__ float from(unsigned least, bool number) {
     float sum = 0.0F;
     for (std::int64_t j = threadIdx.x; j < ids; j += kBlock)
@@ -322,7 +322,7 @@ void token_columns(ExecutionContext& context, const float* logits, std::int64_t 
                    float inverse_temperature, const std::int32_t* target, float* logprob,
                    float* entropy, float* lse, BlockMass* blocks, float* sums) {
   static_assert(sizeof(Sums) == column_floats(1, 1) * sizeof(float));
-  constexpr std::int64_t kRows = 32768;  // a grid has at most 65,535 in y
+  constexpr std::int64_t kRows = 32768;  // a grid has at most 65,535 blocks in y
   const std::int64_t parts = vocabulary_blocks(v);
   const Scratch<float> own(context, sums == nullptr ? column_floats(n < kRows ? n : kRows, v) : 0);
   auto* const of_blocks = reinterpret_cast<Sums*>(sums == nullptr ? own.get() : sums);

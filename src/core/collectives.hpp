@@ -22,12 +22,12 @@ class Collectives {
 
   // In the next two functions, the buffer is cut into shares. That of rank r is [share_offsets[r],
   // share_offsets[r + 1]); share_offsets has size() + 1 entries, the last of which is the size of
-  // the buffer. They are made of sum and broadcast unless a transport can move fewer bytes.
+  // the buffer. Both functions call sum and broadcast, unless a transport can move fewer bytes.
   /// Like sum, but only this rank's own share is right afterwards; the rest of the buffer is
   /// undefined.
   virtual void sum_to_shares(std::span<std::int64_t> values,
                              std::span<const std::int64_t> share_offsets);
-  /// Afterwards every rank has the shares of all ranks.
+  /// Gathers the shares: each rank passes its own in its place, and then has those of all ranks.
   virtual void gather_shares(std::span<float> values, std::span<const std::int64_t> share_offsets);
 };
 

@@ -16,8 +16,8 @@ inline constexpr std::uint64_t kFirstVerdict = std::uint64_t{1} << 39;
 inline constexpr std::uint64_t kFirstReflection = kFirstVerdict + kJudgeTasksOfAStep * kJudgedSteps;
 
 inline bool is_judge_task(PromptId prompt) { return prompt.value >= kFirstVerdict; }
-/// Of a judge task: true if its answer is a verdict, false if it is a better answer to the task's
-/// question.
+/// Whether a prompt is a judge task whose answer is a verdict. The other judge tasks ask for a
+/// better answer to the task's question.
 inline bool asks_verdict(PromptId prompt) {
   return is_judge_task(prompt) && prompt.value < kFirstReflection;
 }

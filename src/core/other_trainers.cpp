@@ -188,7 +188,7 @@ std::string hint_for_key(std::string_view key) {
   std::string plain(key);
   std::transform(plain.begin(), plain.end(), plain.begin(),
                  [](unsigned char c) { return c == '-' ? '_' : char(std::tolower(c)); });
-  if (plain.starts_with("scheduler.knobs.")) return {};  // names of knobs belong to the policy
+  if (plain.starts_with("scheduler.knobs.")) return {};  // each scheduler names its own knobs
   const Row* best = nullptr;
   for (const Row& row : kRows) {
     const bool fits = plain == row.theirs || (plain.ends_with(row.theirs) &&

@@ -15,8 +15,8 @@ namespace rollcall {
 /// vocabulary, or the one over the tokens that top_k and top_p keep.
 struct SamplingParams {
   double temperature = 1.0;  ///< 0 is greedy; the stored log-prob is then that at temperature 1
-  std::int64_t top_k = 0;    ///< 0 turns it off
-  double top_p = 1.0;        ///< 1 turns it off
+  std::int64_t top_k = 0;    ///< 0 turns top-k off
+  double top_p = 1.0;        ///< 1 turns top-p off
   std::int64_t max_new_tokens = 64;
   std::vector<std::string> stop;  ///< texts that end a rollout, in addition to end-of-sequence
   std::int64_t vocab_size = 0;    ///< size of the tokenizer's vocabulary; only ids below it are
@@ -31,7 +31,7 @@ inline bool truncates(const SamplingParams& sampling) {
   return sampling.temperature > 0.0 && (sampling.top_k > 0 || sampling.top_p < 1.0);
 }
 /// Whether log-probs are of the softmax over the kept tokens. Each token is then stored with the
-/// list of those.
+/// list of the tokens that were kept in its place.
 inline bool renormalises(const SamplingParams& sampling) {
   return truncates(sampling) && sampling.logprob == "kept";
 }
@@ -43,8 +43,8 @@ struct GroupPlan {
   std::int32_t level = 0;
   std::uint32_t first_sample = 0;  ///< the samples are [first_sample, first_sample + count)
   std::uint32_t count = 1;
-  std::int32_t bin = -1;  ///< difficulty bin of the prompt when it was chosen; -1 if the policy has
-                          ///< no bins
+  std::int32_t bin = -1;  ///< difficulty bin of the prompt when it was chosen; -1 if the scheduler
+                          ///< has no bins
 };
 
 /// What the coordinator asks of one generation rank for one round of a step.
@@ -56,7 +56,7 @@ struct StepPlan {
   PolicyVersion policy;
   SamplingParams sampling;
   std::vector<GroupPlan> groups;
-  std::vector<Prompt> judge_tasks{};  ///< prompts of those groups that are judge tasks
+  std::vector<Prompt> judge_tasks{};  ///< the prompts of `groups` that are judge tasks
                                       ///< (core/judge_task.hpp)
   std::int32_t aggregator = -1;       ///< world rank that stores the shard
   std::uint32_t aggregated = 1;  ///< number of plans whose shards that rank stores together; 1 if
@@ -67,23 +67,25 @@ struct StepPlan {
 struct GroupReport {
   GroupId id;
   std::int32_t level = 0;
-  std::vector<double> rewards{};        ///< [n]
-  std::vector<std::uint8_t> correct{};  ///< [n]
-  std::vector<std::int32_t> lengths{};  ///< [n] policy tokens
+  std::vector<double> rewards{};        ///< [n] rewards of the rollouts that have a verdict
+  std::vector<std::uint8_t> correct{};  ///< [n] 1 where the verifier found the rollout correct
+  std::vector<std::int32_t> lengths{};  ///< [n] numbers of policy tokens
   std::vector<std::string> answers{};   ///< [n] extracted answers for majority votes; only filled
                                         ///< for eval and validation
   std::uint32_t dropped = 0;            ///< further rollouts that were drawn but have no verdict
   /// [n] chance of success that a quality head gave the partial rollout. No stage fills it, and a
-  /// policy that needs it is refused (scheduling/scheduler.hpp).
+  /// scheduler that needs it is refused (scheduling/scheduler.hpp).
   std::vector<double> predicted{};
-  /// how different the texts of its rollouts are, from 0 (all the same) to 1; NaN if not measured
+  /// How different the texts of the group's rollouts are, from 0 (all are equal) to 1; NaN if not
+  /// measured.
   double diversity = std::numeric_limits<double>::quiet_NaN();
   // The following are known after the update, and NaN if not measured.
   /// mean |log-prob now - log-prob when sampled| over the tokens of the prompt's previous rollout
   double drift = std::numeric_limits<double>::quiet_NaN();
-  /// mean surrogate loss of its rollouts
+  /// mean surrogate loss of the group's rollouts
   double loss = std::numeric_limits<double>::quiet_NaN();
-  double mean_abs_advantage = std::numeric_limits<double>::quiet_NaN();  ///< mean over its rollouts
+  /// mean |advantage| of the group's rollouts
+  double mean_abs_advantage = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Rollouts of the group, including those without a verdict. It is the number of the next sample,
@@ -97,8 +99,8 @@ struct StepReport {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   std::uint32_t round = 0;
-  std::uint32_t producer = 0;  ///< world rank that sampled the shard; the first one where several
-                               ///< are stored together
+  std::uint32_t producer = 0;  ///< world rank that sampled the shard; the first such rank where the
+                               ///< shards of several ranks are stored together
   std::vector<GroupReport> groups;
 };
 

@@ -40,11 +40,11 @@ struct Prompt {
 struct Turn {
   Role role = Role::prompt;
   std::vector<std::int32_t> tokens;  ///< [T]
-  /// [T] of the softmax at the sampling temperature: over the ids of `kept` where the token has
-  /// such a list, otherwise over the whole vocabulary, before top-k and top-p. Of these columns,
-  /// miss_logprob goes with `missed`, and is not stored either.
+  /// [T] Log-prob and entropy of the softmax at the sampling temperature: over the ids of `kept`
+  /// where the token has such a list, otherwise over the whole vocabulary, before top-k and top-p.
+  /// The column miss_logprob goes with `missed`, and is not stored either.
   TokenColumns columns{};
-  std::vector<std::uint64_t> policy_version{};  ///< [T] of the policy that sampled the token
+  std::vector<std::uint64_t> policy_version{};  ///< [T] the version that sampled each token
   /// [T] probability mass, in the full softmax, of the tokens that top-k and top-p kept; empty if
   /// they kept all
   std::vector<float> kept_mass{};
@@ -91,21 +91,21 @@ struct RolloutShard {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   std::uint32_t round = 0;
-  std::uint32_t producer = 0;  ///< world rank that sampled it; the first one if there are several
-  PolicyVersion policy;        ///< version of the policy that sampled it
+  std::uint32_t producer = 0;  ///< world rank that sampled the shard; of several ranks the first
+  PolicyVersion policy;        ///< version of the policy that sampled the shard
   float temperature = 1.0F;
   std::vector<Group> groups;
 };
 
 /// The verdict on one rollout: named components of the reward, and the reward made of them.
 struct Score {
-  std::vector<double> components;  ///< in the order of ScoredShard::component_names
+  std::vector<double> components;  ///< values in the order of ScoredShard::component_names
   double reward = 0.0;             ///< what the objective sees
   bool correct = false;            ///< what pass@k counts
   std::string answer{};      ///< extracted answer, for majority votes; empty if none was found
   bool undecided = false;    ///< the verifier gave no verdict; `correct` is false then
   std::string reason{};      ///< why the verdict is what it is, in a few words; may be empty
-  bool clock_ended = false;  ///< a time limit ended the judging, so on another machine or at
+  bool clock_ended = false;  ///< a time limit ended the verifier, so on another machine or at
                              ///< another time the verdict might differ
 };
 

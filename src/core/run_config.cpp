@@ -545,8 +545,8 @@ bool has_record_name(const std::filesystem::path& file) {
 
 namespace {
 
-/// Whether checkpoints of a run lie beside the file. It is then the run's record, even if its first
-/// line was removed.
+/// Whether checkpoints of a run lie beside the file. The file is then the run's record, even if its
+/// first line was removed.
 bool lies_in_run(const std::filesystem::path& file) {
   const auto entries = list_folder(std::filesystem::absolute(file).parent_path() / "checkpoints");
   return std::any_of(entries.begin(), entries.end(), [](const auto& entry) {

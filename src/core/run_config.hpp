@@ -29,8 +29,8 @@ struct RunSection {
                               ///< that compute on devices
   double wall_time_s = 0;  ///< the run stops with a checkpoint after this many seconds; 0: Slurm's
                            ///< limit, if there is one
-  std::string memory_limit;  ///< per rank, such as "6G"; empty: the node's memory divided by its
-                             ///< ranks
+  std::string memory_limit;  ///< memory of each rank, such as "6G"; empty: the node's memory
+                             ///< divided by the node's ranks
   std::string init_from;     ///< RUN or RUN@STEP whose weights the run starts from
 };
 
@@ -40,7 +40,7 @@ struct TaskSection {
                                           ///< the default where that is given
   std::int64_t validation_prompts = 128;  ///< -1: 128 rows of a file, or a tenth of them if that is
                                           ///< less; none where eval.every is 0
-  std::int64_t heldout_prompts = 512;     ///< -1 as above
+  std::int64_t heldout_prompts = 512;     ///< -1: as for validation_prompts
   std::int64_t min_level = 2;             ///< built-in tasks: smallest length or digit count
   std::int64_t max_level = 12;
   double tail_exponent = 1.0;  ///< P(level) is proportional to level^-exponent, which gives
@@ -61,10 +61,10 @@ struct TaskSection {
   std::string question_key = "question";
   std::string answer_key = "answer";
   std::string answer_marker = "####";
-  std::string domain_key;  ///< jsonl: key of a question's category, for policies that choose among
-                           ///< domains; empty: no categories
+  std::string domain_key;  ///< jsonl: key of a question's category, for schedulers that choose
+                           ///< among domains; empty: no categories
   std::string prior_key;   ///< jsonl: key of the success that a value model expects, 0 to 1, for
-                           ///< policies that start from it; empty: no such key
+                           ///< schedulers that start from it; empty: no such key
   bool drop_overlong = false;    ///< whether prompts that leave no room for an answer are left out;
                                  ///< otherwise they end the run
   double format_weight = 0.0;    ///< weight of the format component in the reward
@@ -72,8 +72,8 @@ struct TaskSection {
                                  ///< rollouts
 };
 
-/// What judges answers in place of the task's own verifier, and what happens to an answer without a
-/// verdict.
+/// The verifier or program that gives the verdicts in place of the task's own verifier, and what
+/// happens to an answer without a verdict.
 struct RewardSection {
   std::string verifier;              ///< a row of reward/verifiers.cpp; empty: the task's verifier
   std::vector<std::string> command;  ///< program and arguments; it reads and writes one JSON line
@@ -91,13 +91,13 @@ struct JudgeSection {
   std::string model;           ///< folder, RUN or RUN@STEP; empty: no judge model
   std::string kind = "judge";  ///< judge (writes a verdict) | reward_model (a sequence classifier
                                ///< with one label)
-  std::string component = "judge";  ///< name of its component of the reward
-  std::string asked = "all";        ///< all | correct: which answers it judges
+  std::string component = "judge";  ///< name of the judge's component of the reward
+  std::string asked = "all";        ///< all | correct: which answers the judge is asked about
   std::int64_t ranks = 0;  ///< ranks for the judge alone, the last ones of the job; 0: the scoring
                            ///< ranks run it
-  std::string prompt;  ///< the question to it, with {prompt}, {response} and {answer}; empty: the
-                       ///< question or the conversation of judge_model.hpp
-  std::string system;  ///< system message in the judge's chat template
+  std::string prompt;      ///< the question to the judge, with {prompt}, {response} and {answer};
+                           ///< empty: the question or the conversation of judge_model.hpp
+  std::string system;      ///< system message in the judge's chat template
   std::string assistant_prefix;     ///< beginning of the judge's own text
   std::string extract = "yes_no";   ///< a row of reward/judge_verdict.cpp
   std::vector<double> scale{0, 1};  ///< lowest and highest verdict, which become the rewards 0 and
@@ -137,8 +137,8 @@ struct ModelSection {
   double rms_norm_eps = 1e-6;
   double initializer_range = 0.02;
   bool tie_word_embeddings = false;
-  bool qk_norm = true;          ///< as in Qwen3
-  bool attention_bias = false;  ///< as in Qwen2 (q, k, v)
+  bool qk_norm = true;          ///< RMSNorm over each head of q and k, as in Qwen3
+  bool attention_bias = false;  ///< whether q, k and v have a bias, as in Qwen2
 };
 
 struct OptimizerSection {
@@ -199,11 +199,11 @@ struct GradientMaskSection {
 struct SchedulerSection {
   std::string policy = "uniform_sqrt";                ///< a row of scheduling/schedulers.cpp
   std::string sampler, allocator, rounds, selection;  ///< rows of the tables of pieces, in place of
-                                                      ///< the policy's own; empty: the policy's own
-  std::int64_t min_rollouts = 2;                      ///< per prompt
+                                                      ///< the scheduler's own; empty: its own
+  std::int64_t min_rollouts = 2;                      ///< least number of rollouts per prompt
   std::int64_t max_rollouts = 32;
-  std::string hears = "reward";  ///< reward | verifier: which figure of a rollout the policy learns
-                                 ///< from
+  std::string hears = "reward";  ///< reward | verifier: which figure of a rollout the scheduler
+                                 ///< learns from
   std::vector<std::pair<std::string, std::string>> knobs;
 };
 
@@ -242,7 +242,7 @@ struct TeacherSection {
 /// A model that begins some answers, which the policy continues.
 struct GuideSection {
   std::string model;            ///< model folder with the policy's tokenizer
-  double share = 0.0;           ///< fraction of a step's groups whose answers it begins; 0: off
+  double share = 0.0;           ///< fraction of a step's groups that the guide begins; 0: off
   std::int64_t max_tokens = 8;  ///< longest beginning; lengths are drawn uniformly from 1 to
                                 ///< max_tokens
 };
@@ -281,13 +281,13 @@ struct ReplaySection {
 /// Worked solutions of the task as rollouts of the step, for objectives that treat an expert's
 /// rollouts differently from the policy's.
 struct ExpertSection {
-  double share = 0.0;  ///< fraction of a step's groups that get one; 0: off
+  double share = 0.0;  ///< fraction of a step's groups that get a worked solution; 0: off
 };
 
 /// Judge tasks for the policy itself, made of its answers in the step before
 /// (run/context/self_judging.hpp).
 struct SelfJudgingSection {
-  double share = 0.0;  ///< largest fraction of a step's prompts; 0: off
+  double share = 0.0;  ///< largest fraction of a step's prompts that are judge tasks; 0: off
   // The questions. pointwise shows one answer and asks for yes or no; pairwise shows a right and a
   // wrong answer and asks for A or B; reflection shows a wrong answer and asks for a better one. If
   // a text is empty, no tasks of its kind are made.

@@ -88,7 +88,8 @@ void check_judge(const RunConfig& c, Faults& faults) {
               "leave one of them out");
 }
 
-/// At least one text is given, and each shows what is to be judged.
+/// Requires at least one text, and that each one that is not empty shows the answer that it asks
+/// about.
 void check_judge_texts(const SelfJudgingSection& s, const std::string& on, Faults& faults) {
   const std::pair<const char*, const std::string*> asked[] = {
       {"self_judging.pointwise", &s.pointwise},

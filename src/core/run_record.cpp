@@ -1,5 +1,5 @@
-// Judges a folder by the first line of its config.toml, and reads the settings only where that line
-// is missing.
+// Knows a run folder by the first line of its config.toml, and reads the settings only where that
+// line is missing.
 #include "core/run_record.hpp"
 
 #include "base/errors/error.hpp"

@@ -1,4 +1,4 @@
-// Whether a folder is a run folder, judged by its config.toml. Other programs have files of that
+// Whether a folder is a run folder, as its config.toml shows. Other programs have files of that
 // name as well.
 #pragma once
 

@@ -13,11 +13,11 @@ namespace rollcall {
 /// it.
 std::string settings_text(RunConfig config);
 
-/// Reads such a text over the defaults without checking the settings. Throws ConfigError, which
-/// names `origin`.
+/// Reads the text of a run's settings over the defaults without checking the settings. Throws
+/// ConfigError, which names `origin`.
 RunConfig read_settings(const std::string& text, const std::string& origin);
 
-/// Whether the text is from a build without scheduler.hears, whose policies learned from the
+/// Whether the text is from a build without scheduler.hears, whose schedulers learned from the
 /// verifier's rewards.
 bool precedes_hears(const std::string& text);
 
@@ -25,15 +25,16 @@ bool precedes_hears(const std::string& text);
 /// submitted-*.toml, or submitted.toml in earlier builds.
 bool is_submitted(const std::filesystem::path& file);
 
-/// Whether a file is the config.toml or a submitted-*.toml of a run folder, judged by its name and
-/// first line. Such a file belongs to the folder that it lies in, whatever its run.dir says, so
-/// that a copied or moved run is never taken for the original.
+/// Whether a file is the config.toml or a submitted-*.toml of a run folder, as its name and first
+/// line show, or, of a config.toml, the checkpoints beside it. Such a file belongs to the folder
+/// that it lies in, whatever its run.dir says, so that a copied or moved run is never taken for the
+/// original.
 bool belongs_to_folder(const std::filesystem::path& file, const std::string& text);
-/// Judged by the file's name alone, without reading any file.
+/// Whether the file has the name of a config.toml or a submitted-*.toml. It is not read.
 bool has_record_name(const std::filesystem::path& file);
 
-/// A clause about a run.dir that the file states and load_run_config() ignored for that reason,
-/// where `config` has the file's own folder instead. Empty if there is nothing to say.
+/// A clause about the run.dir that the file states, where load_run_config() ignored it because the
+/// file belongs to its folder, which `config` has instead. Empty if nothing was ignored.
 std::string ignored_run_dir(const std::filesystem::path& file, const RunConfig& config);
 
 }  // namespace rollcall

@@ -11,9 +11,9 @@
 namespace rollcall {
 namespace {
 
-// mistakes in a message; further ones can wait until these are corrected
+// Mistakes that one message shows. Further ones can wait until these are corrected.
 constexpr std::size_t kMostShown = 50;
-constexpr std::size_t kLongest = 1000;  // bytes of each mistake, if there are several
+constexpr std::size_t kLongest = 1000;  // bytes that are shown of each of several mistakes
 
 constexpr std::size_t kMost = 1000;  // mistakes that are kept
 
@@ -109,7 +109,7 @@ void Faults::join(const Faults& other) {
   if (faults_.empty()) first_ = other.first_;
   for (Fault fault : other.faults_) {
     if (fault.order.first != Fault::kLast) fault.order.first += behind;
-    fault.is_placed = true;  // or it has no place, and gets none here
+    fault.is_placed = true;  // so that a fault without a place gets none from this run file
     keep({}, std::move(fault));
   }
 }

@@ -21,15 +21,15 @@ struct Place {
   std::string text;  ///< "run.toml:3" or "--set train.steps=3"
   /// Number of the text or assignment, counted from 0, and the line in it.
   std::pair<std::uint32_t, std::uint32_t> order{};
-  bool by_assignment = false;  ///< by --set
+  bool by_assignment = false;  ///< whether --set gave it
   bool recorded = false;       ///< read from the run's own record, not given for this start
 };
-using Places = std::map<std::string, Place, std::less<>>;  ///< by key
+using Places = std::map<std::string, Place, std::less<>>;  ///< where each setting was given, by key
 
 /// A mistake, with the settings that cannot be relied on because of it.
 struct Fault {
   std::string message;              ///< "problem (why it matters); what to do"
-  std::vector<std::string> keys{};  ///< "train.steps"; kEverySetting
+  std::vector<std::string> keys{};  ///< settings in doubt: "train.steps", or kEverySetting for all
   bool is_placed = false;           ///< the message says where the mistake is
   std::pair<std::uint32_t, std::uint32_t> order{kLast, kLast};  ///< as Place::order
   static constexpr std::uint32_t kLast = UINT32_MAX;
@@ -56,7 +56,7 @@ class ErrorOfFaults final : public E, public FaultList {
 /// The message for these mistakes: one per line, those of a file in the order of its lines. A
 /// single mistake is given alone.
 std::string text_of(std::vector<Fault> faults);
-/// Throws one E for all of them; returns if there are none.
+/// Throws one E for all `faults`; returns if there are none.
 template <class E>
 void require_no_faults(std::vector<Fault> faults) {
   if (faults.empty()) return;
@@ -91,7 +91,7 @@ class Faults {
   /// else a ConfigError.
   void require_none() const;
 
-  Places places{};  ///< of all settings that were given
+  Places places{};  ///< the places of all settings that were given
 
  private:
   void add(const Keys& keys, const Error& error);
@@ -113,9 +113,10 @@ std::size_t find_name(std::string_view text, std::string_view name);
 using KeyHint = std::string (*)(std::string_view key);
 void hint_at_keys(KeyHint hint);
 
-/// Whether one name may be a misspelling of the other: at most a third of the shorter name's
-/// letters differ, or at most two, or one name contains the other. suggest_name (base/errors/nearest.hpp)
-/// suggests only such names.
+/// Whether one name may be a misspelling of the other: their edit distance is at most a third of
+/// the shorter name's length, or at most 2 (1 where that name has up to three letters), or a name
+/// of three or more letters is part of the other. suggest_name() (base/errors/nearest.hpp) suggests
+/// only such names.
 bool is_near(std::string_view name, std::string_view other);
 
 }  // namespace rollcall

@@ -10,8 +10,8 @@ namespace rollcall {
 /// The name with the smallest edit distance (Levenshtein); empty when `valid` is empty.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& valid);
 
-/// The suggestion of an error message: "did you mean b? valid are a, b, c". If there are many valid
-/// names, it gives only the nearest.
+/// The suggestion of an error message: "did you mean b? valid are a, b, c". It asks only about a
+/// name for which is_near() is true, and lists at most 20 valid names: of more it lists none.
 std::string suggest_name(std::string_view name, const std::vector<std::string>& valid);
 
 }  // namespace rollcall

@@ -28,9 +28,9 @@ bool reorders(char32_t code);
 /// for people and not for parsers.
 std::string visible(std::string_view text);
 
-/// The same, but tabs and line breaks stay. Every line after the first begins with `bar`, which
-/// marks it as part of this text. JSON keeps its value, because only characters inside its strings
-/// are escaped.
+/// Escapes as visible() does, but keeps tabs and line breaks. Every line after the first begins
+/// with `bar`, which marks it as part of this text. JSON keeps its value, because only characters
+/// inside its strings are escaped.
 std::string visible_lines(std::string_view text, std::string_view bar = "");
 
 /// The beginning of a text that is too long for a message, in whole characters, with the text's
@@ -48,13 +48,13 @@ decltype(auto) visible_value(const T& value) {
   else return (value);
 }
 
-/// fmt::format with visible values.
+/// Formats as fmt::format() does, with each value passed through visible_value().
 template <class... T>
 std::string visible_format(fmt::format_string<const T&...> text, const T&... values) {
   return fmt::vformat(text, fmt::make_format_args(visible_value(values)...));
 }
 
-/// fmt::print to standard output with visible values.
+/// Prints to standard output, with each value passed through visible_value().
 template <class... T>
 void print_visible(fmt::format_string<const T&...> text, const T&... values) {
   fmt::print("{}", visible_format<T...>(text, values...));

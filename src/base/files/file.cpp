@@ -307,7 +307,7 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
 
 namespace {
 
-/// 0 where the folder is there now, else why not.
+/// Makes a folder, but not its parents. Returns 0 where it is there now, else the errno.
 int folder_error(const fs::path& path) {
   if (uninterrupted([&] { return ::mkdir(path.c_str(), 0755); }) == 0) {
     fsync_path(folder_of(path));
@@ -339,14 +339,15 @@ void make_folder(const fs::path& path) {
 
 namespace {
 
-/// 0, or the errno: EWOULDBLOCK if another process has the lock.
+/// Tries flock() without waiting. Returns 0 or the errno, which is EWOULDBLOCK if another process
+/// has the lock.
 int lock_error(int fd, int operation) {
   const int result = uninterrupted([&] { return ::flock(fd, operation | LOCK_NB); });
   return result == 0 ? 0 : errno;
 }
 
-/// Whether the file system has no locks, as Lustre mounted without -o flock and NFS without its
-/// lock service.
+/// Whether this errno of flock() means that the file system has no locks, as Lustre mounted without
+/// -o flock and NFS without its lock service.
 bool means_no_locks(int error) {
   return error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK || error == EINVAL;
 }
@@ -395,7 +396,7 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
   if (uninterrupted([&] { return ::ftruncate(fd_, 0); }) != 0 ||
       uninterrupted([&] { return ::pwrite(fd_, holder.data(), holder.size(), 0); }) < 0) {
     const int error = errno;
-    ::close(fd_);  // the destructor does not run
+    ::close(fd_);  // the destructor does not run after a throw
     storage_failure("write", path, error);
   }
 }

@@ -26,8 +26,9 @@ struct UnreadableError : Error {
 /// One complete message for the user about any exception, including those of std::filesystem.
 std::string message_of(const std::exception& error);
 
-/// Reads a whole file. Throws InputError naming the file if it does not exist, UnreadableError if
-/// it cannot be read, LfsPointerError if Git left a pointer in its place.
+/// Reads a whole file. Throws InputError naming the file if it does not exist, is a folder, exceeds
+/// the machine's memory, or is a pipe or device that gives nothing or does not end. Throws
+/// UnreadableError if it cannot be read, LfsPointerError if Git left a pointer in its place.
 std::string read_file(const std::filesystem::path& path);
 
 /// Throws InputError or UnreadableError, whichever this errno of a failed read calls for. `action`

@@ -17,10 +17,10 @@ struct LfsPointerError : Error {
   explicit LfsPointerError(const std::string& message) : Error(ExitCode::misconfigured, message) {}
 };
 
-/// Throws LfsPointerError if `content`, read from `path`, is such a text.
+/// Throws LfsPointerError if `content`, read from `path`, is the text of a pointer.
 void refuse_lfs_pointer(std::string_view content, const std::filesystem::path& path);
-/// The same for a file that has not been read yet; does nothing if it does not exist. A file of 1
-/// KiB or more cannot be a pointer and is not opened.
+/// Throws LfsPointerError if the file, which has not been read yet, is a pointer. Does nothing if
+/// the file does not exist. A file of 1 KiB or more cannot be a pointer and is not opened.
 void refuse_lfs_pointer(const std::filesystem::path& path);
 
 }  // namespace rollcall

@@ -28,7 +28,7 @@ bool next_line(std::istream& in, std::string& line, std::string_view what) {
     in.getline(block.data(), block.size());
     const auto got = std::size_t(in.gcount());
     const bool ended = in.eof(), full = in.fail() && got == block.size() - 1;
-    // else the line break counts
+    // otherwise `got` counts the line break, too
     line.append(block.data(), ended || full || got == 0 ? got : got - 1);
     require_short(line.size(), kLongestLine, what, "a line");
     if (!full || ended || in.bad()) break;
@@ -38,7 +38,7 @@ bool next_line(std::istream& in, std::string& line, std::string_view what) {
 }
 
 std::string read_all(std::istream& in, std::string_view what) {
-  std::array<char, kBlock> block;  // as above
+  std::array<char, kBlock> block;  // not cleared, because that takes time
   std::string text;
   while (in.read(block.data(), block.size()), in.gcount() > 0) {
     text.append(block.data(), std::size_t(in.gcount()));

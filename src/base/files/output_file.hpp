@@ -15,8 +15,8 @@
 namespace rollcall {
 
 /// Called before anything is computed. `beginning`: at least one byte, with which all files of this
-/// command begin. Throws ConfigError if the path is no plain file, if it is a file that begins
-/// otherwise, and if its folder does not exist.
+/// command begin. Throws ConfigError if the path is a link or anything else but a plain file, if it
+/// is a file that begins otherwise and is not empty, and if its folder does not exist.
 inline void require_output_file(const std::filesystem::path& path, std::string_view beginning) {
   const std::string kind = is_link(path) ? "a symbolic link" : what_else(path);
   require<ConfigError>(kind.empty(), fmt::format("cannot write {}: it is {}", path.string(), kind),

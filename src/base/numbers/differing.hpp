@@ -1,5 +1,5 @@
-// Whether two rewards differ. Numbers that differ by rounding alone are equal. Several layers judge
-// a group of rollouts by this.
+// Whether two rewards differ. Numbers that differ by rounding alone are equal. Several layers use
+// this to find groups of rollouts whose rewards are all equal.
 #pragma once
 
 #include <algorithm>

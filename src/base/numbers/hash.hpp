@@ -13,7 +13,8 @@ namespace rollcall {
 /// XXH3 64 bit
 std::uint64_t checksum64(std::span<const std::byte> bytes, std::uint64_t seed = 0);
 std::uint64_t checksum64(std::string_view text, std::uint64_t seed = 0);
-/// XXH3 of the whole file; throws as read_file() does
+/// XXH3 of a whole plain file. Throws InputError or UnreadableError as read_file() does, and
+/// InputError for a file that is not plain.
 std::uint64_t file_checksum64(const std::filesystem::path& path);
 std::string hex64(std::uint64_t value);  ///< 16 lower-case hex digits
 
@@ -25,7 +26,7 @@ class Checksum64 {
   Checksum64(const Checksum64&) = delete;
   Checksum64& operator=(const Checksum64&) = delete;
   Checksum64& add(std::span<const std::byte> bytes);
-  std::uint64_t value() const;  ///< of the bytes so far
+  std::uint64_t value() const;  ///< the checksum of the bytes so far
   void restart();
 
  private:

@@ -1,4 +1,4 @@
-// Computes Philox counters from addresses.
+// Computes keys and counters of Philox from addresses.
 #include "base/numbers/random.hpp"
 
 #include <Random123/philox.h>

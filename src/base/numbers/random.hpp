@@ -29,8 +29,9 @@ enum class RandomPurpose : std::uint32_t {
 };
 
 /// One stream of Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3").
-/// It has no state, so copies give the same numbers. The key holds seed and purpose, the counter
-/// the address. `index` counts tokens, draws or elements.
+/// It has no state, so copies give the same numbers. The key and the upper half of the counter are
+/// mixed from seed, purpose, step, prompt and sample. The lower half of the counter is `index`,
+/// which counts tokens, draws or elements.
 class RandomStream {
  public:
   RandomStream(std::uint64_t seed, RandomPurpose purpose, std::uint64_t step = 0,

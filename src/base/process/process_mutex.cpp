@@ -22,7 +22,8 @@ ProcessMutex::ProcessMutex() {
 void ProcessMutex::lock() {
   const int code = pthread_mutex_lock(&mutex_);
   if (code == EOWNERDEAD)
-    // this makes it unusable, so all other processes get an error too
+    // A mutex that is unlocked without being made consistent is unusable from then on, so that all
+    // other processes get an error too.
     pthread_mutex_unlock(&mutex_);
   require<ProtocolError>(code == 0, "a rank of this node ended while it added to a sum",
                          "what it left is not whole",

@@ -1,4 +1,4 @@
-// Searches PATH as execvp() does.
+// Looks a name up in the folders of PATH.
 #include "base/process/program.hpp"
 
 #include <unistd.h>

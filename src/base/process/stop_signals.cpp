@@ -25,12 +25,13 @@ constexpr std::array kSignals{SIGUSR1, SIGTERM, SIGINT, SIGHUP};
 constexpr std::size_t kLongest = 480;  // bytes of the text about what is left
 using Text = std::array<char, kLongest + 1>;
 
-std::array<char, 4096> failure_file;  // PATH_MAX
+std::array<char, 4096> failure_file;  // its path, of at most PATH_MAX bytes
 std::atomic<bool> has_failure_file{false};
 std::array<Text, 2> texts;  // one is written while the handler may read the other one
 std::atomic<const char*> left{nullptr};
 std::atomic<int> mode{kNotes}, caught{0}, exit_code{int(ExitCode::requeue)};
-// A child between fork and exec inherits the handler and must stay silent.
+// The process that installed the handler. A child between fork and exec inherits the handler and
+// must stay silent.
 std::atomic<pid_t> owner{0};
 std::atomic<bool> speaks{true}, on_terminal{false}, in_slurm{false};
 std::atomic<double> noticed_s{SignalTimes{}.notice_s}, called_s{SignalTimes{}.last_call_s};

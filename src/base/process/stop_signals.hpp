@@ -18,18 +18,21 @@ namespace rollcall {
 /// (SIGTERM, SIGINT) comes SIGKILL.
 enum class Ends : std::uint8_t { on_any, on_last_call };
 
-/// From now on such a signal ends the process at once, with exit code 75 (ExitCode::requeue) and
-/// the line "rollcall: stopped by SIGTERM: `left`". Of a launcher's ranks only the first prints the
-/// line. Under nohup SIGHUP stays ignored. An inherited mask of these signals is undone.
+/// From now on the signals that `which` names end the process at once, with exit code 75
+/// (ExitCode::requeue) and the line "rollcall: stopped by SIGTERM: `left`". Of a launcher's ranks
+/// only the first prints the line. The other signals are noted, as by note_stop_signals(). Under
+/// nohup SIGHUP stays ignored. An inherited mask of these signals is undone.
 void end_on_stop_signals(std::string_view left, Ends which = Ends::on_any);
 
-/// Once this file exists, a signal ends the process without a line: another process of the job has
-/// failed and printed the reason, and the launcher is ending the rest.
+/// Once this file exists, a signal that ends the process prints no line: another process of the job
+/// has failed and printed the reason, and the launcher is ending the rest.
 void stay_silent_beside(const std::filesystem::path& file);
 
-/// The process has failed with `code` and prints why. A signal that arrives before its last
-/// instruction ends it with that code and adds no second reason: a launcher sends SIGTERM to all
-/// ranks as soon as one of them has exited.
+/// Called when the process has failed with `code` and prints why. Signals add no second reason from
+/// then on: a launcher sends SIGTERM to all ranks as soon as one of them has exited. After
+/// end_on_stop_signals() a signal still ends the process at once, but with `code`. After
+/// note_stop_signals() a first signal is noted, so that the process ends by itself, and a second
+/// one ends it as note_stop_signals() says.
 void end_as_failed(ExitCode code);
 
 /// From now on the signals set a flag. A second SIGINT ends the process, and so does a second
@@ -41,10 +44,10 @@ std::optional<std::string> stop_signal();
 
 /// When the first signal of each kind came, in seconds of signal_clock_s(); infinity if none came.
 struct SignalTimes {
-  double notice_s = std::numeric_limits<double>::infinity();     ///< SIGUSR1, SIGHUP
-  double last_call_s = std::numeric_limits<double>::infinity();  ///< SIGTERM, SIGINT
+  double notice_s = std::numeric_limits<double>::infinity();     ///< of SIGUSR1 or SIGHUP
+  double last_call_s = std::numeric_limits<double>::infinity();  ///< of SIGTERM or SIGINT
 };
 SignalTimes signal_times();
-double signal_clock_s();  ///< monotonic
+double signal_clock_s();  ///< seconds of a monotonic clock
 
 }  // namespace rollcall

@@ -23,7 +23,7 @@
 
 namespace rollcall {
 
-/// One mapped file.
+/// A file of the process's code, mapped in order to read its symbol tables.
 class Symbols::Module {
  public:
   explicit Module(const std::string& path) {

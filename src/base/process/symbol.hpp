@@ -25,7 +25,7 @@ class Symbols {
  private:
   struct Mapping {
     std::uintptr_t begin, end;
-    std::uint64_t offset;  ///< of `begin` in the file
+    std::uint64_t offset;  ///< where `begin` is in the file
     std::string path;
   };
   class Module;

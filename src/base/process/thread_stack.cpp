@@ -74,10 +74,10 @@ bool wait_for_answer(int number) {
   return true;
 }
 
-/// Fills the array. Returns false if the thread does not answer.
+/// Makes the thread fill `frames`. Returns false if the thread does not answer.
 bool ask(int thread) {
   static int last = 0;
-  // A handler began and did not end, so the array belongs to it for good.
+  // Whether a handler began and did not end, so that `frames` belongs to it for good.
   static bool lost = false;
   if (lost) return false;
   const int number = last = last % 1'000'000 + 1;
@@ -107,7 +107,7 @@ std::filesystem::path folder_of(int thread) {
   return std::filesystem::path("/proc/self/task") / std::to_string(thread);
 }
 
-/// 'R', 'S', 'D', ...; 0 if the thread is gone.
+/// The letter of a thread's state in /proc: 'R', 'S', 'D', ...; 0 if the thread is gone.
 char state_letter(int thread) {
   const std::string stat = content(folder_of(thread) / "stat");
   const auto name_end = stat.rfind(") ");  // a name may contain anything
@@ -258,7 +258,7 @@ ThreadView look_at_thread(int thread, std::size_t most_frames) {
   Symbols symbols;
   for (const auto* frame = first; frame != end; ++frame) {
     const auto address = reinterpret_cast<std::uintptr_t>(*frame);
-    // The others are return addresses, which may be after the last byte of the function.
+    // Later frames are return addresses, which may be after the last byte of the calling function.
     const bool exact = known && frame == first;
     std::string name = symbols.name(exact ? address : address - 1);
     const bool outermost = name == "main";

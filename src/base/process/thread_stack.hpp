@@ -25,7 +25,8 @@ struct ThreadView {
 ThreadView look_at_thread(int thread, std::size_t most_frames);
 
 /// Numbers of the threads that compute, or that are in a system call other than those in which
-/// threads rest (waiting for a lock, a message or a time).
+/// threads rest (waiting for a lock, a message or a time). A thread that sleeps in an unknown call
+/// counts as resting.
 std::vector<int> busy_threads();
 
 }  // namespace rollcall

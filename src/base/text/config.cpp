@@ -89,7 +89,7 @@ std::string broken_value(std::string_view origin, const std::string& value,
                        fmt::format("a value that begins like a {} is read as one", kind), remedy);
 }
 
-std::atomic<KeyHint> key_hint = nullptr;  // ranks may be threads
+std::atomic<KeyHint> key_hint = nullptr;  // atomic, because ranks may be threads
 
 /// Suggests a key: by its name in another program, by its name in another section, or by similar
 /// letters.
@@ -363,7 +363,7 @@ void ConfigSchema::load(const std::filesystem::path& path) {
 }
 
 void ConfigSchema::load_text(std::string_view text, std::string_view origin) {
-  // By its mark, or because every other byte of English text is zero.
+  // UTF-16 is known by its mark, or because every other byte of English text is zero.
   const bool is_utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
                         text.substr(0, 2).find('\0') != std::string_view::npos;
   require<ConfigError>(!is_utf16, fmt::format("{} is UTF-16 text", origin),
@@ -397,7 +397,7 @@ void ConfigSchema::set(std::string_view assignment) {
         {{broken_value(origin, value, error.description()), {key}, true, {read_++, 0}}});
   }
   const toml::node_view node = parsed.at_path(key);
-  // no key is of that type
+  // No setting is a date or a time, so the value is meant as a text.
   if (node.is_date() || node.is_time() || node.is_date_time()) return as_text();
   Reader reader{*this, origin};
   reader.read(parsed);

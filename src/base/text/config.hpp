@@ -51,11 +51,12 @@ class ConfigSchema {
   /// even after a line that is not TOML, as long as that line cannot change their meaning.
   void load(const std::filesystem::path& path);
   void load_text(std::string_view toml, std::string_view origin);
-  /// Applies "key=value". The value is TOML, and a bare word is taken as a string. Throws
-  /// ConfigError for a value that begins like a list, a table or a quoted string but is not one.
+  /// Applies "key=value". The value is TOML. A bare word is taken as a string, and for a key that
+  /// holds a text so is anything without a leading quote. Throws ConfigError as load() does, and
+  /// for a value that begins like a list, a table or a quoted string but is not one.
   void set(std::string_view assignment);
 
-  bool was_set(std::string_view key) const;  ///< by a file or an assignment, even to the default
+  bool was_set(std::string_view key) const;  ///< whether a file or an assignment gave the key
   /// One message for each old name that was given: where it was given, and its new name.
   const std::vector<std::string>& old_names() const { return old_names_; }
   const Places& places() const {
@@ -86,7 +87,7 @@ class ConfigSchema {
   const std::string& key_of(const std::string& name) const;
   std::vector<Field> fields_;
   std::vector<Table> tables_;
-  std::vector<std::pair<std::string, std::string>> renamed_;  ///< old name, key
+  std::vector<std::pair<std::string, std::string>> renamed_;  ///< pairs of old name and key
   std::vector<std::string> old_names_;
   Places places_;
   std::uint32_t read_ = 0;  ///< number of texts and assignments so far

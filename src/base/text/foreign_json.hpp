@@ -10,7 +10,7 @@
 
 namespace rollcall {
 
-/// files of models need 4, answers and their schemas some more
+/// The deepest nesting that is read. Files of models need 4, answers and their schemas some more.
 inline constexpr int kJsonDepth = 64;
 
 /// What one pass over the characters finds, without parsing.
@@ -49,15 +49,16 @@ std::size_t members_of(const Json& value) {
 /// Parses the text again, so it is meant for texts that are known to have one.
 std::string repeated_key(std::string_view text);
 
-/// The message of a parser's exception without the library's number, as in
-/// "[json.exception.type_error.302] type must be string, but is number".
+/// The message of a parser's exception, "type must be string, but is number", without the
+/// "[json.exception.type_error.302]" that the library puts before it.
 inline std::string fault_of(const nlohmann::json::exception& exception) {
   const std::string_view said = exception.what();
   const std::size_t end = said.find("] ");
   return std::string(end == std::string_view::npos ? said : said.substr(end + 2));
 }
 
-/// The value in `text`. Anything else sets `fault` ("it is not JSON"). Never throws.
+/// The value in `text`. A text that is not JSON, nests too deep or repeats a key in an object sets
+/// `fault` ("it is not JSON"). Never throws.
 template <class Json>
 Json parse_foreign_value(std::string_view text, std::string& fault) {
   const JsonOutline outline = outline_of(text);
@@ -71,7 +72,8 @@ Json parse_foreign_value(std::string_view text, std::string& fault) {
   return json;
 }
 
-/// The object in `text`. Anything else sets `fault` ("it is not a JSON object").
+/// The object in `text`. Any other value sets `fault` ("it is not a JSON object"), and so does what
+/// parse_foreign_value() refuses.
 template <class Json>
 Json parse_foreign(std::string_view text, std::string& fault) {
   Json json = parse_foreign_value<Json>(text, fault);

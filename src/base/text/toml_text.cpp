@@ -33,8 +33,8 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// The largest number of parts of a dotted key, or of nested brackets. Any number for a text that
-/// is not TOML.
+/// The largest number of parts of a dotted key, or of nested brackets. For a text that is not TOML
+/// the result means nothing.
 int depth_of(std::string_view text) {
   int deepest = 0, open = 0, parts = 1;
   for (std::size_t at = 0; at < text.size();) {
@@ -102,7 +102,7 @@ Line line_of(std::string_view text, std::uint32_t number) {
 
 bool is_header(std::string_view line) { return line.starts_with('['); }
 
-/// Whether it is `key = value` that ends on its line, with no bracket or string left open.
+/// Whether a line is a `key = value` that ends on this line, with no bracket or string left open.
 bool is_whole(std::string_view line) {
   int open = 0;
   for (std::size_t at = 0; at < line.size() && line[at] != '#';) {
@@ -161,8 +161,8 @@ Fault fault_of(const toml::parse_error& error, std::string_view origin, const Li
   return fault;
 }
 
-/// Reads a text once. If that fails, removes the broken part before the next attempt, or empties
-/// the text and notes that the rest is not read.
+/// Reads a text once. If that fails, blanks the broken part before the next attempt, or leaves only
+/// the lines above it and notes that the rest is not read.
 class Attempt {
  public:
   Attempt(std::string& text, std::string_view origin, TomlText& read)
@@ -182,7 +182,7 @@ class Attempt {
   void take_out(const toml::parse_error& error) {
     const Line line = line_of(*text_, error.source().begin.line);
     Fault fault = fault_of(error, origin_, line);
-    // otherwise something above the line is left open
+    // Otherwise something above the line is left open, or there are too many broken lines.
     const bool alone = is_toml(line.before) && read_->faults.size() + 1 < kMostBroken;
     const bool again = alone && is_header(line.text) && is_toml(line.text);
     if (alone && is_whole(line.text)) {

@@ -14,9 +14,12 @@ namespace rollcall {
 
 /// The parts of a text that could be read.
 struct TomlText {
-  /// In the order of the text; a section that appears twice begins another part.
+  /// The tables that were read, in the order of the text. Where the header of a section occurs a
+  /// second time, another table begins.
   std::vector<toml::table> parts{};
-  std::vector<Fault> faults{};  ///< With kEverySetting as key if the rest of the text was not read.
+  /// If the text could be read only up to a mistake, the fault of that mistake has the key
+  /// kEverySetting, because any setting may be in the rest of the text.
+  std::vector<Fault> faults{};
 };
 
 /// Throws ConfigError if the text is longer, or nests deeper, than any that a person writes.

@@ -20,11 +20,11 @@ struct ArchitectureRow {
   const char* name;          ///< "LlamaForCausalLM", in "architectures"
   const char* model_type;    ///< "llama"
   bool qk_norm;              ///< RMSNorm over each head of q and k
-  Bias attention_bias;       ///< of q, k and v
-  Bias output_bias;          ///< of o
-  Bias mlp_bias;             ///< of gate, up and down
-  bool sliding_window;       ///< has use_sliding_window and layer_types; only full attention runs
-  bool layers_without_rope;  ///< has no_rope_layers and no_rope_layer_interval
+  Bias attention_bias;       ///< whether q, k and v have a bias
+  Bias output_bias;          ///< whether o has a bias
+  Bias mlp_bias;             ///< whether gate, up and down have a bias
+  bool sliding_window;       ///< use_sliding_window and layer_types exist; only full attention runs
+  bool layers_without_rope;  ///< no_rope_layers and no_rope_layer_interval exist
   std::int64_t default_key_heads;  ///< num_key_value_heads; 0 means num_attention_heads
   std::int64_t default_head_dim;   ///< head_dim; 0: hidden_size/num_attention_heads
   std::int64_t default_positions;  ///< max_position_embeddings

@@ -12,7 +12,7 @@
 namespace rollcall::model {
 namespace {
 
-constexpr std::size_t kLongest = 1 << 18;  // Real files have a few kB. Keys are kept in a list,
+constexpr std::size_t kLongest = 1 << 18;  // Bytes. Real files have a few kB. Keys are in a list,
                                            // in which each search begins at the front.
 constexpr const char* kCopy = "copy the file that came with the weights";
 

@@ -23,7 +23,7 @@ class ConfigReader {
     return table.contains(key) && !table.at(key).is_null();
   }
   bool has(const char* key) const { return has(json_, key); }
-  /// A key whose value is null is not absent.
+  /// Whether the file lacks the key. A key whose value is null is not absent.
   bool is_absent(const char* key) const { return !json_.contains(key); }
 
   void check(bool ok, const std::string& problem, const std::string& why,

@@ -183,7 +183,7 @@ void check_shape(const ConfigReader& in, const ModelConfig& c) {
       "every key head serves the same number of query heads", kCopy);
   in.check(c.head_dim % 2 == 0, fmt::format("has an odd head_dim of {}", c.head_dim),
            "rotary embeddings rotate pairs of dimensions", kCopy);
-  // This keeps every size far below the limit of 64 bits, and no model comes near it.
+  // The check keeps every size far below the limit of 64 bits. No model comes near it.
   const double widest =
       double(std::max({c.vocab_size, c.intermediate_size, c.num_attention_heads * c.head_dim}));
   in.check(c.num_hidden_layers <= 10'000 &&

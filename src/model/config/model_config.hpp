@@ -22,7 +22,7 @@ struct ModelConfig {
                max_position_embeddings = 0;
   double rope_theta = 10000.0, rms_norm_eps = 1e-6, initializer_range = 0.02;
   RopeScaling rope_scaling;
-  std::vector<std::int64_t> layers_without_rope;  ///< ascending
+  std::vector<std::int64_t> layers_without_rope;  ///< their indices, ascending
   bool tie_word_embeddings = false, qk_norm = false;
   /// Whether there is a bias on q, k and v; on o; on gate, up and down.
   bool attention_bias = false, output_bias = false, mlp_bias = false;
@@ -49,8 +49,8 @@ struct NamedText {
 /// Throws InputError naming the first key that no architecture runs. The end tokens of `generation`
 /// (generation_config.json) are added to those of config.json.
 ModelConfig read_model_config(const NamedText& config, const NamedText& generation = {});
-/// A config.json that transformers 4 and 5 read as the same model. `dtype` is that of the weights
-/// beside it ("float32", "bfloat16").
+/// A config.json that transformers 4 and 5 read as the same model. `dtype` is the type of the
+/// weights beside the file ("float32", "bfloat16").
 std::string to_config_json(const ModelConfig& config, const std::string& dtype = "float32");
 
 }  // namespace rollcall::model

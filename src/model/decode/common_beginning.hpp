@@ -13,9 +13,11 @@ inline constexpr std::int64_t kLeastShared = 16;
 
 /// What a prompt has in common with prompts that have begun.
 struct CommonBeginning {
-  const KvPages* kv = nullptr;  ///< pages with the most of it, or null where that is too little
-  std::int64_t computed = 0;    ///< positions of the prompt that are computed in them
-  std::int64_t soon = 0;        ///< the most positions that any of the others will have computed
+  const KvPages* kv = nullptr;  ///< the pages with the longest computed common beginning, or null
+                                ///< where it has less than kLeastShared positions
+  std::int64_t computed = 0;    ///< positions of the prompt that are computed in `kv`
+  std::int64_t soon = 0;        ///< the longest common beginning with any of these prompts, all of
+                                ///< which will be computed soon
 };
 
 /// The longest beginning that a prompt shares with one that has begun. The prompt's last token does

@@ -15,7 +15,8 @@ namespace {
 /// Bytes of weights that a core keeps in its own cache, or nearly so. Up to that size threads that
 /// share nothing are faster than threads that meet in every operation.
 constexpr std::int64_t kOwnWeights = std::int64_t(4) << 20;
-/// Live rows of a thread's own session, whose activations, keys and values fit its cache, too.
+/// Live rows of a session that one thread runs alone, so that activations, keys and values fit the
+/// core's cache, too.
 constexpr std::int64_t kOwnLiveRows = 64;
 
 /// Samples of requests that wait, in order. Sessions take them as they have room.

@@ -17,7 +17,7 @@ constexpr std::int64_t kAllOfADevice = std::int64_t(1) << 60;
 /// The resources of decoding. The results do not depend on them by a bit.
 struct DecodeOptions {
   int threads = 1;
-  /// Bound of the keys and values. One sequence per session always has room.
+  /// Bound of the bytes of keys and values. One sequence per session always has room.
   std::int64_t cache_bytes = kMostCacheBytes;
   SideBySide side_by_side = on_new_threads;  ///< where the threads come from
   /// Called before every step, from any of the threads. Returning true ends decoding, and samples
@@ -41,7 +41,7 @@ std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
 /// How decode() uses `threads` threads for a policy whose packed weights take `packed_bytes`.
 struct DecodeShape {
   int sessions;
-  std::int64_t live_rows;  ///< of each session
+  std::int64_t live_rows;  ///< sequences that advance together in each session
 };
 DecodeShape decode_shape(std::int64_t packed_bytes, int threads);
 

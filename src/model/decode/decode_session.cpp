@@ -87,19 +87,19 @@ struct DecodeSession::State {
   void wait_first(std::vector<Sequence*> again);
   void withdraw(Sequence& sequence);
 
-  // Room for pages.
+  // These functions make room for pages.
   enum class Need { wish, must };
   bool make_room(const std::function<std::int64_t()>& pages, const Sequence& whose, Need need);
   void preempt(SharedSequence& shared);
   void forget_pages();
 
-  // Which sequences advance.
+  // These functions choose which sequences advance.
   void admit();
   bool begin_prompt(const Sequence& sequence, bool is_first, bool takes_turns);
   void copy_beginning(KvPages& to, const KvPages& from, std::int64_t length);
   bool take_prompt_pages(Sequence& sequence, bool takes_turns);
 
-  // A step of those.
+  // These functions are a step of the sequences that advance.
   void take_pages(SharedSequence& shared);
   void share_rows(std::int64_t& prefill_rows);
   std::vector<PendingSample> run_rows(const PolicyModel::Packed& policy);
@@ -189,8 +189,8 @@ void DecodeSession::State::forget_pages() {
 /// Where there is room for all of them up to their limits, more sequences than rows are admitted and
 /// take turns.
 void DecodeSession::State::admit() {
-  std::int64_t begun = live.count();  // with those that wait for their prompt
-  std::int64_t to_come = 0;           // the most pages that those will still take
+  std::int64_t begun = live.count();  // live sequences, and those that wait for their prompt
+  std::int64_t to_come = 0;           // the most pages that all these sequences will still take
   for (const auto& shared : live)
     for (const Sequence* sequence : shared->members)
       to_come += pages_to_come(*sequence, shared->kv);
@@ -275,7 +275,7 @@ bool DecodeSession::State::take_prompt_pages(Sequence& sequence, bool takes_turn
 
 // ---- a step
 
-/// Takes the pages for the rows of this step, which are free.
+/// Takes the pages for the rows of this step. The caller has made sure that they are free.
 void DecodeSession::State::take_pages(SharedSequence& shared) {
   KvPages& kv = shared.kv;
   if (shared.rows > 0 && kv.continues_in_shared_page()) {
@@ -353,7 +353,7 @@ std::vector<PendingSample> DecodeSession::State::run_rows(const PolicyModel::Pac
   return pending;
 }
 
-/// Samples a token for each. Returns the sequences whose turn it ended.
+/// Samples a token for each pending sample. Returns the sequences whose turn their token ended.
 std::vector<DecodeSession::Id> DecodeSession::State::sample(
     const PolicyModel& policy, std::span<const PendingSample> pending) {
   std::vector<SampleRequest> requests;

@@ -63,7 +63,7 @@ class DecodeSession {
   bool idle() const;                 ///< whether no sequence waits or advances
   std::int64_t unfinished() const;   ///< sequences that wait or advance
   std::int64_t advancing() const;    ///< sequences that advance in a step
-  std::int64_t cache_bytes() const;  ///< of the keys and values that are held now
+  std::int64_t cache_bytes() const;  ///< bytes of the keys and values that are held now
 
   /// Appends tokens that the policy did not sample to a sequence whose turn ended or that is
   /// paused. The sequence waits for its next turn. Its limit counts sampled tokens only. Throws

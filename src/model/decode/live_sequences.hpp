@@ -25,15 +25,15 @@ class LiveSequences {
   /// Adds a sequence to the shared one that has its tokens. Of their pages the longer cache is
   /// kept. Returns false where there is no such shared sequence.
   bool join(Sequence& sequence);
-  void add(Sequence& sequence);  ///< as a shared sequence of its own
+  void add(Sequence& sequence);  ///< makes it a shared sequence of its own
   /// Takes a sequence out. It keeps the pages that were computed for it.
   void leave(Sequence& sequence);
-  /// Takes a shared sequence out and gives up its pages. Returns what were its members.
+  /// Takes a shared sequence out and gives up its pages. Returns its members.
   std::vector<Sequence*> remove(SharedSequence& shared);
-  std::vector<Sequence*> remove_all();  ///< likewise
+  std::vector<Sequence*> remove_all();  ///< remove() of all shared sequences
 
-  SharedSequence& youngest() const;     ///< the one whose oldest member has the highest id
-  Shared in_turn_oldest_first() const;  ///< those that advance in the current step
+  SharedSequence& youngest() const;     ///< the shared sequence with the highest oldest().id
+  Shared in_turn_oldest_first() const;  ///< shared sequences that advance in the current step
 
   /// Chooses which sequences advance in the current step: those that have sampled the fewest
   /// tokens, counted in pages (least attained service). The rows stay busy to the end that way,

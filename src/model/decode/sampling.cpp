@@ -96,7 +96,8 @@ std::int32_t TokenSampler::from_all(double u) {
                                          0.0F, rest));
 }
 
-/// `cut_factor`: from the scale of the whole last block to that of its ids that may be drawn.
+/// `cut_factor` takes exponentials of the last block from the scale of its largest logit to that of
+/// the largest one below drawn_.
 void TokenSampler::choose_top(double cut_factor) {
   const double top = double(largest());
   const std::span<float> factors = top_->factors();

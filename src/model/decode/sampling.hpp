@@ -35,7 +35,7 @@ class TokenSampler {
   void read(const RowOfLogits& row);  ///< the row is borrowed until the next call
   std::int32_t draw(double u);        ///< `u` in [0, 1); any number of draws from a row
   // Only where needs_exponentials(), that is where draws leave tokens out:
-  double kept_mass() const;  ///< probability of the other tokens, in the softmax over all
+  double kept_mass() const;  ///< probability of the tokens that are kept, in the softmax over all
   std::vector<std::int32_t> kept_ids() { return top_->ids(); }  ///< ascending
 
  private:
@@ -46,16 +46,17 @@ class TokenSampler {
 
   const kernels::KernelSet* kernels_;
   bool greedy_;
-  std::size_t all_blocks_;        ///< of the vocabulary; after them row_.blocks has the row's entry
-  std::int64_t drawn_;            ///< ids below this one may be drawn
-  bool cut_;                      ///< the last block holds other ids, too
-  float scale_;                   ///< inverse temperature
+  std::size_t all_blocks_;  ///< blocks of the vocabulary; row_.blocks has the row's entry there
+  std::int64_t drawn_;      ///< ids below this one may be drawn: those of the tokenizer
+  bool cut_;                ///< whether the last of blocks_ has ids from drawn_ on, too
+  float scale_;             ///< inverse temperature
   std::optional<TopTokens> top_;  ///< only where draws leave tokens out
   RowOfLogits row_{};
   kernels::ExecutionContext context_;
-  std::vector<kernels::BlockMass> blocks_;  ///< of the ids that may be drawn
-  std::vector<float> e_;                    ///< exp(z - largest) of a block
-  std::vector<double> mass_;                ///< by block
+  /// [blocks below drawn_] largest logit and sum over the ids below drawn_, before top-k and top-p.
+  std::vector<kernels::BlockMass> blocks_;
+  std::vector<float> e_;      ///< exp(z - largest) of a block
+  std::vector<double> mass_;  ///< the mass of each of blocks_, relative to the largest logit of all
 };
 
 }  // namespace rollcall::model

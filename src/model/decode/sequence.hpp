@@ -24,7 +24,7 @@ class TurnStop {
   TurnStop(const StopRules& rules, std::span<const std::int32_t> given)
       : rules_(rules), rule_(rules ? rules() : StopRule()), answer_(given.begin(), given.end()) {}
 
-  /// A new turn, after `sampled` tokens of earlier ones.
+  /// Begins a new turn, after `sampled` sampled tokens of earlier turns.
   void begin_turn(std::size_t sampled) {
     turn_ = sampled;
     rule_ = rules_ ? rules_() : StopRule();
@@ -42,7 +42,7 @@ class TurnStop {
 
  private:
   StopRules rules_;
-  StopRule rule_;  ///< of the current turn
+  StopRule rule_;  ///< the rule of the current turn
   std::vector<std::int32_t>
       answer_;            ///< the given beginning and all sampled tokens; empty where no
                           ///< beginning was given
@@ -54,9 +54,9 @@ struct PromptPrefix {
   std::vector<std::int32_t> tokens;
   std::uint64_t number = 0;  ///< in the order in which prompts were opened
   KvPages kv{};
-  std::shared_ptr<const float> last_hidden{};  ///< [hidden] of the last token, before the final
-                                               ///< norm; null until it is computed
-  std::int64_t waiting = 0;                    ///< sequences that will take its pages
+  std::shared_ptr<const float> last_hidden{};  ///< [hidden] state of the last token, before the
+                                               ///< final norm; null until it is computed
+  std::int64_t waiting = 0;                    ///< sequences that will take this prompt's pages
 
   std::int64_t length() const { return std::int64_t(tokens.size()); }
   bool ready() const { return kv.computed == length(); }
@@ -70,7 +70,7 @@ struct Sequence {
   std::shared_ptr<PromptPrefix> prompt_prefix;
   RandomStream stream;
   TurnStop stop;
-  std::int64_t limit;                        ///< of sampled tokens
+  std::int64_t limit;                        ///< the most tokens that are sampled, in all turns
   std::vector<std::int32_t> continuation{};  ///< tokens after the prompt: sampled and appended ones
   DecodedSequence result{};
   KvPages kv{};  ///< empty while the sequence is live, because its SharedSequence holds them then
@@ -106,7 +106,7 @@ struct SharedSequence {
   std::vector<Sequence*> members;  ///< by ascending id
   KvPages kv;
   bool in_turn = false;   ///< whether it advances in the current step
-  std::int64_t rows = 0;  ///< that the current step computes of it
+  std::int64_t rows = 0;  ///< rows of this sequence that the current step computes
 
   const Sequence& oldest() const { return *members.front(); }
 };

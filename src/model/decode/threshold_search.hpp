@@ -39,8 +39,8 @@ struct Bracket {
 /// Not shared between threads, because it holds scratch memory.
 class ThresholdSearch {
  public:
-  /// `largest_may_exceed_one`: by the rounding of two exponentials. Otherwise 1 is the largest
-  /// weight.
+  /// `largest_may_exceed_one`: whether a weight, as the product of two exponentials, may be rounded
+  /// to more than 1. Otherwise no weight exceeds 1.
   ThresholdSearch(const kernels::KernelSet& kernels, std::int64_t tokens,
                   bool largest_may_exceed_one);
 
@@ -48,7 +48,7 @@ class ThresholdSearch {
   /// there is no guess.
   Bracket among(const Weights& weights, const WantedAmount& amount, std::int64_t few,
                 float guess = 0.0F);
-  /// The same for weights without factors, of which there are at most `tokens` of the constructor.
+  /// Narrows the bracket for at most `tokens` (of the constructor) weights that have no factors.
   Bracket among(std::span<const float> weights, const WantedAmount& amount, std::int64_t few) {
     return among(Weights{weights.data(), ones_.data(), std::int64_t(weights.size())}, amount, few);
   }

@@ -35,8 +35,8 @@ TopTokens::TopTokens(const SamplingParams& params, std::int64_t tokens, bool cut
       block_sum_(factor_.size()),
       places_(std::size_t(tokens)) {}
 
-/// The threshold that a sample of the row leads to expect, or 0. The sample is judged by the amount
-/// that is left out, because many small weights vary less than a few large ones.
+/// The threshold that a sample of the row leads to expect, or 0. In the sample the amount that is
+/// left out is counted, because many small weights vary less than a few large ones.
 float TopTokens::guess(const WantedAmount& amount) {
   constexpr std::int64_t kStride = kRun * kEvery;
   static_assert(kBlock % kStride == 0);
@@ -129,7 +129,7 @@ std::int32_t TopTokens::draw(double u) const {
 std::vector<std::int32_t> TopTokens::ids() {
   constexpr float kNoLimit = std::numeric_limits<float>::infinity();
   if (!(kept_.mass > 0.0)) return {};
-  std::vector<float> above(block_sum_.size());  // there is no weight above the limit
+  std::vector<float> above(block_sum_.size());  // not used, because no weight is above kNoLimit
   const auto count = kernels_->places_between(context_, weights_.e, factor_.data(), weights_.tokens,
                                               kept_.from, kNoLimit, above.data(), places_.data());
   std::vector<std::int32_t> ids(places_.begin(), places_.begin() + count);

@@ -29,9 +29,9 @@ class TopTokens {
   /// the row at its factors.
   void read(const float* e, double all);
 
-  double mass() const { return kept_.mass; }  ///< of the chosen tokens, in the scale of the weights
-  std::int32_t draw(double u) const;          ///< one of them by its weight; `u` in [0, 1)
-  std::vector<std::int32_t> ids();            ///< all of them, ascending
+  double mass() const { return kept_.mass; }  ///< sum of the chosen tokens' weights
+  std::int32_t draw(double u) const;          ///< a chosen token, by its weight; `u` in [0, 1)
+  std::vector<std::int32_t> ids();            ///< all chosen tokens, ascending
 
  private:
   /// The chosen tokens: all of weight `from` or more, and the first `last` of ranked_.
@@ -46,10 +46,10 @@ class TopTokens {
   const kernels::KernelSet* kernels_;
   kernels::ExecutionContext context_;
   ThresholdSearch search_;
-  std::int64_t top_k_;         ///< the number of tokens where it is off
-  double top_p_;               ///< 1 where it is off
-  std::vector<float> factor_;  ///< by block
-  Weights weights_;            ///< of the row, with factor_
+  std::int64_t top_k_;         ///< top-k, or the number of tokens where it is off
+  double top_p_;               ///< top-p, or 1 where it is off
+  std::vector<float> factor_;  ///< the factor of each block
+  Weights weights_;            ///< weights of the row's tokens, with factor_
   Kept kept_{};
   std::vector<float> block_sum_;      ///< by block: the sum of the weights kept_.from and above
   std::vector<std::int32_t> places_;  ///< ids of the tokens between the two ends of a bracket

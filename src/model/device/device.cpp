@@ -24,7 +24,7 @@ std::size_t padded(std::size_t bytes) {
 
 void DeviceArena::reserve(std::int64_t bytes) {
   if (blocks_.size() == 1 && blocks_.front().bytes >= std::size_t(bytes)) return;
-  blocks_.clear();  // first, or both blocks would exist at the same time
+  blocks_.clear();  // before the new block is taken, or both would exist at the same time
   blocks_.push_back({kernels::cuda::device_memory(std::size_t(bytes), what_), std::size_t(bytes)});
   at_ = {};
 }

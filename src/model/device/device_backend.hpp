@@ -38,20 +38,20 @@ class DeviceBackend {
   /// Gives back what was taken since embed().
   void release() { arena_.give_back(after_embed_); }
 
-  /// Final norm and head over `rows`, pointers to [hidden] on the device. They are queued for at
-  /// most kHeadRows at a time. Each time visit(first, count, logits [count, V], normed [count,
-  /// hidden]) is called, which queues the work that reads them.
+  /// Queues the work that reads logits [count, V] and normed [count, hidden].
   using VisitLogits = std::function<void(std::int64_t first, std::int64_t count,
                                          const float* logits, const float* normed)>;
+  /// Final norm and head over `rows`, pointers to [hidden] on the device. They are queued for at
+  /// most kHeadRows rows at a time, and `visit` is called each time.
   void logits(const OnDevice& policy, std::span<const float* const> rows, const VisitLogits& visit);
-  /// The same for `all` pointers that are themselves on the device.
+  /// Final norm and head over `all` rows, to which an array on the device points.
   void logits(const OnDevice& policy, const float* const* rows, std::int64_t all,
               const VisitLogits& visit);
-  /// Queues token_columns of logits [count, vocab] at the inverse temperature `scale`. `blocks`:
-  /// [count, vocabulary_blocks(vocab) + 1], or nullptr where the caller does not need it.
   struct Columns {
     float *logprob, *entropy, *lse;
   };
+  /// Queues token_columns of logits [count, vocab] at the inverse temperature `scale`. `blocks`:
+  /// [count, vocabulary_blocks(vocab) + 1], or nullptr where the caller does not need it.
   void columns(const float* logits, std::int64_t count, std::int64_t vocab, float scale,
                const std::int32_t* targets, const Columns& to,
                kernels::BlockMass* blocks = nullptr);
@@ -86,14 +86,14 @@ class DeviceBackend {
 
   Device* device_;
   DeviceArena arena_;
-  // Of the current pass:
+  // Members of the current pass:
   const OnDevice* policy_ = nullptr;
   Keep keep_ = Keep::nothing;
   DeviceArena::Mark after_embed_{};
   PassRows input_;
-  std::int64_t n_ = 0;                   ///< its rows
+  std::int64_t n_ = 0;                   ///< rows of the pass
   kernels::Bf16* rounded_ = nullptr;     ///< the last rounded rows
-  const float* rounded_rows_ = nullptr;  ///< the fp32 rows that they were rounded from
+  const float* rounded_rows_ = nullptr;  ///< the fp32 rows that rounded_ was made from
 };
 
 }  // namespace rollcall::model

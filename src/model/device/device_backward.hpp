@@ -21,7 +21,8 @@ std::vector<SliceRange> backward_parts(const PolicyModel::Packed& policy);
 class DeviceGradients {
  public:
   virtual ~DeviceGradients() = default;
-  // These two enclose all that is added to a part. Every micro-batch has every part once.
+  // Calls of begin_part() and end_part() enclose all that is added to a part. Every micro-batch has
+  // every part once.
   virtual void begin_part(std::size_t part) = 0;
   virtual void end_part() = 0;
   /// The gradient of a slice of the layout from its element `first` on.
@@ -37,14 +38,14 @@ class DeviceGradients {
 /// micro-batch only.
 class DeviceBackward {
  public:
-  /// `gradients` receives those of the weights. It is nullptr where only states() is called.
+  /// `gradients` receives the gradients of the weights. It is null where only states() is called.
   DeviceBackward(const OnDevice& policy, DeviceBackend& backend, const PackedSequences& sequences,
                  DeviceGradients* gradients);
 
   /// What the head's backward pass needs from its forward pass. Spans are in host memory, pointers
   /// in device memory.
   struct Predictions {
-    std::span<const std::int64_t> rows;                    ///< [M] that targets are predicted from
+    std::span<const std::int64_t> rows;                    ///< [M] the rows that predict targets
     std::span<const std::int32_t> targets;                 ///< [M]
     const float *lse, *entropy, *normed;                   ///< [M], [M], [M, hidden]
     const float *dlogprob = nullptr, *dentropy = nullptr;  ///< [M] the loss's derivative
@@ -52,8 +53,8 @@ class DeviceBackward {
   /// Computes the gradient by `hidden` [n, hidden], the last block's output. It stays in this
   /// object.
   void head(const float* hidden, const Predictions& predictions, float scale);
-  /// The head only: the gradient by its inputs `normed`, [M, hidden], which stays in the arena. A
-  /// row's bits depend on that row only.
+  /// Computes only the gradient by the head's inputs `normed`, [M, hidden], which stays in the
+  /// arena. A row's bits depend on that row only.
   float* states(const Predictions& predictions, float scale);
   /// Takes the gradient through a block. Blocks must come from the last to the first.
   void block(std::size_t i, const BlockRows<DeviceBackend::Rows>& rows);
@@ -78,7 +79,7 @@ class DeviceBackward {
   void weights(const Linear& linear, std::int64_t first_output, const float* dy,
                const kernels::cuda::Rows16& turned_x);
   void inputs(const Linear& linear, const float* dy, std::int64_t rows, float* dx);
-  /// Writes the gradient into dx, or with `added` adds it to dx.
+  /// Writes the gradient by x, the norm's input, into dx, or with `added` adds it to dx.
   void norm(const Norm& norm, const float* x, std::int64_t rows, const float* dy, float* dx,
             bool added);
   struct Heads {

@@ -18,7 +18,7 @@ namespace cuda = kernels::cuda;
 static_assert(device_sizes::kStepRow == sizeof(kernels::AttentionRow) + 3 * sizeof(std::int32_t));
 static_assert(device_sizes::kDrawRow == sizeof(void*) + sizeof(float) + sizeof(std::int32_t));
 
-/// Pages are allocated in chunks, of which that many fill the device's memory. Each allocation
+/// Pages are allocated in chunks, of which this many fill the device's memory. Each allocation
 /// waits for all queued work, so that there should be few.
 constexpr std::int64_t kChunks = 128;
 
@@ -89,7 +89,7 @@ class DeviceDecoding final : public DecodeEngine {
   }
   std::int64_t most_page_bytes() const override {
     return cuda::free_bytes() / device_sizes::kPageShareOf * device_sizes::kPageShare;
-  }  // the rest is for activations and for passes over micro-batches
+  }  // the rest of the memory is for activations and for passes over micro-batches
   void copy_positions(const std::byte* from, std::int64_t, std::byte* to) override {
     const auto turn = backend_.device().turn();
     cuda::copy_on_device(backend_.context(), to, from, std::size_t(layers_ * shape_.bytes()));
@@ -179,9 +179,9 @@ class DeviceDecoding final : public DecodeEngine {
   struct Sent {
     const float* const* hidden;
     const float* u;
-    const std::int32_t* none;  ///< no target
+    const std::int32_t* none;  ///< targets of -1, for columns without a target
   };
-  /// Draws that fill up the graph use the hidden state of the first one.
+  /// Sends the inputs of draws. Draws that only fill up the graph have the first draw's state.
   Sent send(std::span<const SampleRequest> draws, std::int64_t count) {
     std::vector<const float*> hidden(static_cast<std::size_t>(count), draws.front().hidden);
     std::vector<float> u(hidden.size());

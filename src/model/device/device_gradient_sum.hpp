@@ -26,8 +26,8 @@ struct LayoutRange {
 /// A layout cut into one share per rank, seen from one of the ranks.
 struct ShareLayout {
   WeightLayout layout;
-  std::vector<std::int64_t> offsets;  ///< [ranks + 1] of the shares
-  LayoutRange share;                  ///< this rank's
+  std::vector<std::int64_t> offsets;  ///< [ranks + 1] where the shares begin, and the last one ends
+  LayoutRange share;                  ///< the share of this rank
 
   ShareLayout(WeightLayout of, std::vector<std::int64_t> share_offsets, int rank)
       : layout(std::move(of)),
@@ -114,10 +114,10 @@ class DeviceGradientSum final : public DeviceGradients {
   Collectives* ranks_;
   std::vector<SliceRange> parts_;
   SumExponents exponents_;
-  std::vector<std::int64_t> sum_exponents_;  ///< [slices] with which the finished sum was made
-  LayoutRange part_range_;                   ///< of the current part
-  std::shared_ptr<std::int64_t> sum_;        ///< [share]
-  std::shared_ptr<std::int64_t> part_;       ///< [part], where there are other ranks
+  std::vector<std::int64_t> sum_exponents_;  ///< [slices] exponents of the finished sum
+  LayoutRange part_range_;                   ///< the elements of the current part
+  std::shared_ptr<std::int64_t> sum_;        ///< [share] sums of this rank's share
+  std::shared_ptr<std::int64_t> part_;       ///< [part] current sums, where there are other ranks
   std::shared_ptr<float> largest_;           ///< [slices] largest |element| of a micro-batch's part
 };
 

@@ -74,7 +74,7 @@ class DeviceMicroBatches final : public MicroBatchEngine {
   struct Run {
     const OnDevice& policy;
     PackedSequences sequences;
-    std::vector<std::int64_t> rows;     ///< [M] that targets are predicted from
+    std::vector<std::int64_t> rows;     ///< [M] the rows that predict targets
     std::vector<std::int32_t> targets;  ///< [M]
     float *logprob, *entropy, *lse, *normed;
     std::int64_t count() const { return std::int64_t(rows.size()); }

@@ -53,7 +53,7 @@ void WeightGather::each(const float* share, const See& see) {
     std::int64_t first, count;
   };
   const auto& slices = shares_->layout.slices;
-  std::vector<Rows> pieces;  // of one window: neighbours are exchanged together, because each
+  std::vector<Rows> pieces;  // those of one window are exchanged together, because each
                              // exchange waits for all ranks
   LayoutRange window;
   const auto end_window = [&] {

@@ -9,7 +9,7 @@ namespace rollcall::model {
 std::vector<kernels::AttentionRow> with_device_tables(Device& device,
                                                       std::vector<kernels::AttentionRow> places) {
   std::vector<const void*> tables;
-  std::vector<std::size_t> offsets;  // [places] of each place's table in `tables`
+  std::vector<std::size_t> offsets;  // [places] where each place's table begins in `tables`
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto needed = std::size_t(kernels::pages_of(places[i].keys));
     if (i == 0 || places[i].pages != places[i - 1].pages) offsets.push_back(tables.size());

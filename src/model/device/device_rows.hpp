@@ -14,7 +14,7 @@ namespace rollcall::model {
 /// stored. The first `rows` places are those of the rows in order. Further places are second ones of
 /// some rows.
 struct PassRows {
-  std::int64_t rows = 0, stored = 0;                           ///< rows, and places of them
+  std::int64_t rows = 0, stored = 0;                           ///< rows, and places for them
   const std::int32_t *tokens = nullptr, *positions = nullptr;  ///< [rows]
   const std::int32_t* source = nullptr;                        ///< [stored] the row of each place
   const kernels::AttentionRow* places = nullptr;               ///< [stored]
@@ -25,7 +25,7 @@ struct PassRows {
 PassRows upload_rows(Device& device, std::span<const std::int32_t> tokens,
                      std::span<const std::int32_t> positions, const KeyValues& memory);
 
-/// The same places, with their tables of pages on the device.
+/// Copies the tables of pages of `places` to the device. Returns the places with these tables.
 std::vector<kernels::AttentionRow> with_device_tables(Device& device,
                                                       std::vector<kernels::AttentionRow> places);
 

@@ -182,13 +182,13 @@ std::int64_t device_scratch_bytes(const ModelConfig& c, std::int64_t rows) {
                          {c.num_attention_heads, c.num_key_value_heads, c.head_dim});
   const std::int64_t attention =
       2 * rows * (c.num_attention_heads * kFloat + heads * width * kHalf);
-  // These are the backward passes of attention and of norms.
+  // Memory of the backward passes of attention, of norms of rows, and of norms of heads.
   return std::max({attention, of_rows * kFloat, of_heads * kFloat});
 }
 
 std::int64_t device_upload_bytes(const ModelConfig& c, std::int64_t rows) {
-  // It assumes sequences of kMicroBatchSequence rows, which are stored a second time in the first
-  // pages of those that continue them, and that eight others attend to.
+  // Sequences are taken to have kMicroBatchSequence rows, which are stored a second time in the
+  // first pages of the sequences that continue them. Eight other sequences attend to them.
   const std::int64_t each =
       (1 + kernels::kPageKeys / kMicroBatchSequence) * std::int64_t(sizeof(kernels::AttentionRow)) +
       5 * std::int64_t(sizeof(void*)) + 10 * kFloat +  // tables, places, pointers, tokens

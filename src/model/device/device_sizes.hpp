@@ -13,14 +13,14 @@ namespace device_sizes {
 constexpr std::int64_t kHeadRows = 256;  ///< rows whose logits exist at one time
 /// Tokens of the vocabulary whose logits a backward pass has at one time.
 constexpr std::int64_t kHeadOutputs = 2048;
-/// Plans assume that the sequences of a micro-batch have at least that many rows on average.
+/// Plans assume that the sequences of a micro-batch have at least this many rows on average.
 constexpr std::int64_t kMicroBatchSequence = 16;
 /// Floats of a weight's gradient that exist at one time.
 constexpr std::int64_t kWeightFloats = std::int64_t(1) << 24;
 /// Elements of a share, or of all weights, that are converted at one time.
 constexpr std::int64_t kWindow = std::int64_t(1) << 22;
 constexpr std::int64_t kChunk = std::int64_t(1) << 20;  ///< size of buffers for uploads
-constexpr std::int64_t kAlign = 256;                    ///< pieces of an arena begin at multiples
+constexpr std::int64_t kAlign = 256;  ///< pieces of an arena begin at multiples of this
 /// Bytes per row of a step that graphs read: place, token, position and source.
 constexpr std::int64_t kStepRow = 24 + 3 * 4;
 /// Bytes per sample that graphs read: pointer to the hidden state, random number, missing target.
@@ -43,7 +43,7 @@ struct DeviceWeightBytes {
   std::int64_t panels = 0;   ///< matrices in bf16, rows filled up to whole steps
   std::int64_t vectors = 0;  ///< norms and biases in fp32, aligned to 16 bytes
   std::int64_t table = 0;    ///< the embedding, unless it is the head as well
-  std::int64_t angles = 0;   ///< of rotary embeddings, the same in all versions
+  std::int64_t angles = 0;   ///< cosines and sines of rotary embeddings, the same in all versions
   std::int64_t changing() const { return panels + vectors + table; }
   std::int64_t all() const { return changing() + angles; }
 };
@@ -51,13 +51,13 @@ DeviceWeightBytes device_weight_bytes(const ModelConfig& config);
 
 /// Numbers of elements that the optimizer of one rank holds.
 struct DeviceOptimizerSizes {
-  std::int64_t share = 0;     ///< of fp32 weights, of each of two moments, and of 64-bit sums
+  std::int64_t share = 0;     ///< elements of fp32 weights, of each moment, and of 64-bit sums
   std::int64_t part = 0;      ///< 64-bit sums of the part in exchange; 0 with a single rank
-  std::int64_t window = 0;    ///< fp32, whole blocks of the norm, the same on all ranks
+  std::int64_t window = 0;    ///< fp32 elements, whole blocks of the norm, the same on all ranks
   std::int64_t blocks = 0;    ///< sums of squares of the share's blocks, in fp64
-  std::int64_t tensors = 0;   ///< largest elements, fp32
+  std::int64_t tensors = 0;   ///< fp32, the largest element of each tensor
   std::int64_t held() const;  ///< bytes of weights, moments and sums
-  std::int64_t all() const;   ///< bytes
+  std::int64_t all() const;   ///< bytes of all these elements
 };
 DeviceOptimizerSizes device_optimizer_sizes(const WeightLayout& layout, std::int64_t layers,
                                             std::int64_t share, int ranks);
@@ -75,9 +75,9 @@ std::int64_t device_micro_batch_bytes(const ModelConfig& config,
                                       const DeviceMicroBatchShape& micro_batch);
 /// A step of a session with the inputs of its graphs, without pages.
 std::int64_t device_decode_bytes(const ModelConfig& config, std::int64_t rows);
-/// Stream-ordered memory that kernels take in passes over that many rows.
+/// Stream-ordered memory that kernels take in passes over `rows` rows.
 std::int64_t device_scratch_bytes(const ModelConfig& config, std::int64_t rows);
-/// What is uploaded for a pass over that many rows: tokens, tables and pointers.
+/// What is uploaded for a pass over `rows` rows: tokens, tables and pointers.
 std::int64_t device_upload_bytes(const ModelConfig& config, std::int64_t rows);
 /// A page of one layer: the keys and values of kernels::kPageKeys positions.
 std::int64_t device_page_bytes(const ModelConfig& config);

@@ -39,9 +39,9 @@ std::int64_t head_floats(const ModelConfig& c, std::int64_t rows, bool logits) {
 // The least size of a part of an operation that is worth a second thread, which is some
 // microseconds of work.
 constexpr std::int64_t kLeastElements = 8192;
-constexpr std::int64_t kLeastWeights = 16384;  // with one row; each further row adds work
+constexpr std::int64_t kLeastWeights = 16384;  // weights of a part, if x is one row
 constexpr std::int64_t kPanelUnit = 6;  // a multiple of the panels that each set computes at once
-constexpr std::int64_t kAttentionRows = 16;      // rows in a part
+constexpr std::int64_t kAttentionRows = 16;      // rows in a part of attention
 constexpr std::int64_t kCachedInputs = 1 << 19;  // numbers of x that stay in a core's second-level
                                                  // cache while all weights are read
 

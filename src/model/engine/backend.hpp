@@ -84,7 +84,7 @@ class Backend {
 
  private:
   Rows take(std::int64_t width) { return {scratch_.take(n_ * width), width}; }
-  Rows add(Rows x, Rows y);  ///< overwrites x, or where rows are kept y
+  Rows add(Rows x, Rows y);  ///< x + y, in the place of x, or of y where rows are kept
   void normalise(const float* x, std::int64_t n, const Norm& norm, float* y);
 
   Team* team_;
@@ -93,7 +93,7 @@ class Backend {
   bool keeps_, makes_room_;
   AlignedFloats x_, head_scratch_;
   Arena scratch_;
-  // Of the current pass:
+  // Members of the current pass:
   const PolicyModel::Packed* policy_ = nullptr;
   std::int64_t n_ = 0;
   const std::int32_t* positions_ = nullptr;

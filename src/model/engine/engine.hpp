@@ -64,7 +64,7 @@ class MicroBatchEngine {
                                               double temperature) = 0;
   virtual TargetDraws draw_targets(const PolicyModel& policy, const MicroBatch& micro_batch,
                                    double temperature, const TargetDrawing& drawing) = 0;
-  /// The gradients that logprob_gradients() sums.
+  /// Visits the gradients by states that MicroBatchRunner::logprob_gradients() sums.
   virtual void logprob_by_state(const PolicyModel& policy, const MicroBatch& micro_batch,
                                 double temperature, const VisitStates& visit) = 0;
   virtual Columns forward_backward(const PolicyModel& policy, const MicroBatch& micro_batch,

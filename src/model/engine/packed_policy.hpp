@@ -32,7 +32,7 @@ struct Norm {
 
 struct Layer {
   Norm input_norm, post_attention_norm;
-  Norm q_norm, k_norm;  ///< over each head, only with config.qk_norm
+  Norm q_norm, k_norm;  ///< norms over each head, only with config.qk_norm
   Linear q, k, v, o, gate, up, down;
 };
 
@@ -81,7 +81,7 @@ struct PolicyModel::Packed {
   AlignedFloats vectors;  ///< norms and biases, where `weights` is null
   std::vector<PackedPart> parts;
   std::vector<std::int64_t> cuts;     ///< [parts + 1] offsets in the layout
-  std::vector<std::uint8_t> renewed;  ///< [parts] 1 where packed for the next version
+  std::vector<std::uint8_t> renewed;  ///< [parts] 1 where a part is packed for the next version
   std::uint64_t revision = 0;         ///< how often renew() has packed
   mutable std::shared_ptr<OnDevice> on_device;
 };

@@ -12,7 +12,8 @@ PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShap
                                  std::span<const std::int64_t> parents, const PageMemory& memory)
     : shape_(shape), rows_(std::size_t(offsets.back())) {
   positions_.reserve(rows_.size());
-  std::vector<std::int64_t> table{0}, own_page{0};  // offsets by sequence
+  // [sequences + 1] where each sequence's page table begins in tables_, and its first own page.
+  std::vector<std::int64_t> table{0}, own_page{0};
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
     const std::int64_t parent = parents.empty() ? -1 : parents[s];
     const Stretch& own = stretches_.emplace_back(
@@ -82,7 +83,7 @@ std::vector<KeyValues::Again> PackedSequences::again() const {
     const void* const* pages = rows_[std::size_t(own.begin)].pages;
     const std::int64_t first = own.shared_pages() * kernels::kPageKeys;
     each_part(s, [&](std::int64_t position, std::int64_t row, std::int64_t count) {
-      if (position == own.before) return;  // its own rows follow
+      if (position == own.before) return;  // the sequence's own rows follow
       for (std::int64_t i = std::max<std::int64_t>(first - position, 0); i < count; ++i)
         all.push_back({std::int32_t(row + i), {pages, position + i + 1}});
     });
@@ -103,7 +104,7 @@ void expect_micro_batch(const PolicyModel::Packed& policy, const MicroBatch& mic
   };
   expect(micro_batch.parents.empty() || micro_batch.parents.size() == sequences,
          "every sequence has a parent or none");
-  std::vector<std::int64_t> lengths;  // with all rows before
+  std::vector<std::int64_t> lengths;  // of the sequences, each with all rows that come before it
   for (std::size_t s = 0; s < sequences; ++s) {
     const std::int64_t parent = parent_of(s);
     expect(parent < std::int64_t(s) && (parent < 0 || own_length(std::size_t(parent)) > 0),

@@ -26,7 +26,7 @@ class KeyValues {
   /// A row that is stored in a second place, too.
   struct Again {
     std::int32_t row;
-    kernels::AttentionRow place;  ///< the row is its last position
+    kernels::AttentionRow place;  ///< the second place: its last position is that of the row
   };
   virtual std::vector<Again> again() const { return {}; }
 };
@@ -46,7 +46,7 @@ class PackedSequences : public KeyValues {
   std::int64_t offset(std::size_t) const override { return 0; }
   std::int64_t units() const override { return std::int64_t(sequences()); }
   void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) override;
-  /// The rows of others in the first own page of a sequence.
+  /// The rows of other sequences that are stored again, in the first own page of a sequence.
   std::vector<Again> again() const override;
   /// [n] each row's position in its sequence, with what comes before the sequence counted.
   std::span<const std::int32_t> positions() const { return positions_; }
@@ -81,7 +81,7 @@ class PackedSequences : public KeyValues {
   std::vector<kernels::AttentionRow> rows_;  ///< [n]
   std::vector<const void*> tables_;          ///< the pages of each sequence, one after another
   std::vector<std::byte*> own_;              ///< [S] the first own page of each sequence
-  AlignedArray<std::byte> memory_;           ///< of all own pages
+  AlignedArray<std::byte> memory_;           ///< the memory of all own pages
 };
 
 /// Expects offsets, targets and tokens of a micro-batch to be within their bounds.

@@ -169,7 +169,7 @@ class Packer {
   static constexpr std::int64_t kPartElements = std::int64_t(1) << 18;
   /// Gives every matrix its place in the panels, and cuts the layout into parts.
   void cut() {
-    std::map<std::int64_t, Linear*> linears;  // by slice
+    std::map<std::int64_t, Linear*> linears;  // by the slice of their weights
     for (Layer& layer : packed_->layers) {
       for (Linear* linear :
            {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
@@ -229,7 +229,7 @@ class Packer {
   PolicyModel::Packed* packed_;
   const WeightSource* source_;
   Threads threads_;
-  std::map<std::int64_t, const float*> vectors_;  ///< by slice
+  std::map<std::int64_t, const float*> vectors_;  ///< norms and biases, by their slice
   std::int64_t position_ = 0;
 };
 

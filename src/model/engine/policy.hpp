@@ -24,10 +24,10 @@ namespace rollcall::model {
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
-  virtual bool is_bf16(std::size_t slice) const = 0;  ///< of the layout
+  virtual bool is_bf16(std::size_t slice) const = 0;  ///< whether a slice of the layout is in bf16
   /// Reads elements [first, first + into.size()) of a slice. Called from any thread.
   virtual void read(std::size_t slice, std::int64_t first, std::span<float> into) const = 0;
-  /// The same from a slice for which is_bf16() is true.
+  /// Reads bf16 elements from a slice for which is_bf16() is true.
   virtual void read(std::size_t slice, std::int64_t first, std::span<std::uint16_t> into) const = 0;
 };
 
@@ -41,15 +41,15 @@ class PolicyModel {
   PolicyModel(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights,
               PolicyVersion version, const kernels::KernelSet* kernels = nullptr,
               const Threads& threads = {});
-  /// The same with panels of packed_bytes() that the caller provides and may share. Nothing is
-  /// packed before renew().
+  /// Shares the memory of `weights`, and has panels of packed_bytes() that the caller provides and
+  /// may share. Nothing is packed before renew().
   PolicyModel(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights,
               AlignedArray<std::byte> panels, const kernels::KernelSet& kernels);
-  /// The same with a copy of the weights.
+  /// Packs a copy of the weights.
   PolicyModel(const ModelConfig& config, std::span<const float> weights, PolicyVersion version,
               const kernels::KernelSet* kernels = nullptr);
-  /// For forward passes only. Packs what it reads from `source`, and otherwise keeps only the
-  /// embedding.
+  /// For forward passes only. Packs the matrices that it reads from `source`, and keeps unpacked
+  /// only the embedding, norms and biases.
   PolicyModel(const ModelConfig& config, const WeightSource& source, PolicyVersion version,
               const kernels::KernelSet* kernels = nullptr, const Threads& threads = {});
   ~PolicyModel();
@@ -59,7 +59,7 @@ class PolicyModel {
   /// Becomes the next version: packs the shared weights as they are now, except for parts that
   /// renew_part() has packed already.
   void renew(PolicyVersion version, const Threads& threads = {});
-  /// The same where several policies share the panels. This one packs `parts`.
+  /// Becomes the next version where several policies share the panels. This one packs `parts`.
   void renew(PolicyVersion version, std::span<const std::size_t> parts,
              const Threads& threads = {});
   /// Where the layout is cut into parts that can be packed separately, [parts + 1] elements. The
@@ -88,7 +88,7 @@ std::int64_t packed_bytes(const ModelConfig& config, const kernels::KernelSet& k
 /// prompt, sample, token).
 struct DecodeRequest {
   std::vector<std::int32_t> prompt;  ///< tokens, at least one
-  std::uint64_t seed = 0;            ///< the run's, as key of the random stream
+  std::uint64_t seed = 0;            ///< seed of the run, as key of the random stream
   std::uint64_t step = 0;
   std::uint64_t prompt_address = 0;  ///< distinguishes prompts, draws and purposes
   std::uint32_t first_sample = 0, count = 1;
@@ -100,10 +100,10 @@ struct DecodeRequest {
 struct DecodedSequence {
   std::vector<std::int32_t> tokens;     ///< sampled tokens, with the end-of-sequence token
   TokenColumns columns;                 ///< [T] as in Turn, without miss_logprob
-  std::vector<std::uint64_t> versions;  ///< [T] of the policy that sampled each token
-  bool stopped = false;                 ///< by end-of-sequence or stop text, not by the limit
-  std::vector<float> kept_mass{};       ///< as in Turn; empty from a device
-  KeptTokens kept{};                    ///< as in Turn
+  std::vector<std::uint64_t> versions;  ///< [T] version of the policy that sampled each token
+  bool stopped = false;                 ///< ended by end-of-sequence or stop text, not by the limit
+  std::vector<float> kept_mass{};       ///< as in Turn (core/rollout.hpp); empty from a device
+  KeptTokens kept{};                    ///< as in Turn (core/rollout.hpp)
 };
 
 /// Returns true when the tokens of an answer end the sequence, for example by a stop text. It is
@@ -117,7 +117,7 @@ using StopRules = std::function<StopRule()>;
 /// another one, its parent, together with all that the parent continues. So the sequences form a
 /// tree, and a beginning that several have in common is stored and computed once.
 struct MicroBatch {
-  std::vector<std::int32_t> tokens;  ///< [N] of all sequences, without those of their parents
+  std::vector<std::int32_t> tokens;  ///< [N] of all sequences, each without its parents' tokens
   /// [S+1] the tokens of sequence i are tokens[offsets[i] .. offsets[i+1]).
   std::vector<std::int64_t> offsets;
   /// [M] ascending positions in `tokens` of the policy's tokens. Each has a column. The first token
@@ -152,13 +152,13 @@ struct FullVocabColumns {
 struct TargetDraws {
   std::vector<float> hits{};  ///< [M] share of the samples that are the target
   MissedTokens missed{};      ///< [M] the other samples
-  TokenColumns columns{};     ///< [M] of the targets, with the sums over `missed`
+  TokenColumns columns{};     ///< [M] columns of the targets, with the sums over `missed`
 };
 
 /// How the tokens of TargetDraws are sampled.
 struct TargetDrawing {
   std::int64_t draws = 1;       ///< samples for each target
-  double temperature = 1.0;     ///< of the samples, which may differ from that of the columns
+  double temperature = 1.0;     ///< that of the samples; the columns may have another one
   std::int64_t vocab_size = 0;  ///< ids below this one may be sampled; 0: all ids of the model
   /// The random number in [0, 1) for each sample. Called from any thread.
   std::function<double(std::size_t target, std::int64_t draw)> uniform{};
@@ -176,7 +176,7 @@ using ColumnGradient = TokenColumns;
 using GradientSink =
     std::function<void(std::size_t slice, std::int64_t first, std::span<const float> values)>;
 constexpr std::int64_t kGradientParts = 2;
-class DeviceGradients;  ///< receives them in device memory (device/device_backward.hpp)
+class DeviceGradients;  ///< receives gradients in device memory (device/device_backward.hpp)
 
 /// Computes micro-batches one after another, either with the kernels of the host, where a team
 /// shares each operation, or on a device. The policy's numerics decide which. It keeps its memory
@@ -199,8 +199,8 @@ class MicroBatchRunner {
 
   /// Columns without gradient.
   Columns forward(const PolicyModel& policy, const MicroBatch& micro_batch, double temperature);
-  /// The same with columns that need the whole distribution. `second` is another model over the
-  /// same vocabulary, at the same temperature, or nullptr.
+  /// Columns without gradient, with those that need the whole distribution. `second` is another
+  /// model over the same vocabulary, at the same temperature, or nullptr.
   FullVocabColumns forward_full_vocab(const PolicyModel& policy, const PolicyModel* second,
                                       const MicroBatch& micro_batch, double temperature);
   /// Samples tokens in the place of each target. `temperature` is that of the columns. Throws
@@ -218,7 +218,7 @@ class MicroBatchRunner {
   Columns forward_backward(const PolicyModel& policy, const MicroBatch& micro_batch,
                            double temperature, const ColumnGradient& derivative,
                            const GradientSink& sink);
-  /// The same for a policy on a device, where the gradients stay.
+  /// Forward and backward pass of a policy on a device, where the gradients stay.
   Columns forward_backward(const PolicyModel& policy, const MicroBatch& micro_batch,
                            double temperature, const ColumnGradient& derivative,
                            DeviceGradients& gradients);
@@ -242,7 +242,7 @@ class MicroBatchRunner {
   std::unique_ptr<Engines> engines_;
 };
 
-// The same for a single micro-batch on the calling thread.
+// These compute a single micro-batch on the calling thread, as MicroBatchRunner does.
 Columns forward(const PolicyModel& policy, const MicroBatch& micro_batch, double temperature);
 FullVocabColumns forward_full_vocab(const PolicyModel& policy, const PolicyModel* second,
                                     const MicroBatch& micro_batch, double temperature);

@@ -32,7 +32,7 @@ struct KvPages {
   bool continues_in_shared_page() const {
     return computed % kernels::kPageKeys > 0 && pages[next_page()].use_count() > 1;
   }
-  /// Pages to take before that number of further rows can be computed.
+  /// Pages to take before `rows` further rows can be computed.
   std::int64_t missing_pages(std::int64_t rows) const {
     return rows == 0 ? 0
                      : kernels::pages_of(computed + rows) - std::int64_t(pages.size()) +
@@ -106,7 +106,7 @@ class StepRows final : public KeyValues {
   PageShape shape_;
   std::vector<kernels::AttentionRow> rows_;
   std::vector<Unit> units_;
-  const KvPages* last_ = nullptr;  ///< of the piece before
+  const KvPages* last_ = nullptr;  ///< the pages of the piece that was added last
 };
 
 }  // namespace rollcall::model

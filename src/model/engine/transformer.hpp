@@ -12,10 +12,10 @@ template <class Rows>
 struct BlockRows {
   Rows x;                 ///< [n, hidden] the block's input
   Rows normed;            ///< x after input_norm
-  Rows q_plain, k_plain;  ///< before the norms of single heads; without those the same as q, k
+  Rows q_plain, k_plain;  ///< q and k before the norms of single heads; q and k without such norms
   Rows q, k, v;
   Rows attended;
-  Rows middle;         ///< after the residual add of attention
+  Rows middle;         ///< [n, hidden] after the residual add of attention
   Rows middle_normed;  ///< middle after post_attention_norm
   Rows gate, up, activated;
   Rows y;  ///< [n, hidden] the block's output

@@ -29,7 +29,7 @@ class Arena {
   /// Makes the block hold at least `floats`. No piece may be in use.
   void grow(std::int64_t floats) {
     if (floats <= size()) return;
-    memory_ = AlignedFloats();  // or both would be in memory
+    memory_ = AlignedFloats();  // first, or the old and the new block would both be in memory
     memory_ = AlignedFloats(std::size_t(floats));
   }
 

@@ -52,7 +52,7 @@ std::byte* HugeBlocks::take(std::size_t bytes) {
     if (wanted > most) release(wanted - most);
     try {
       block = map_block(bytes);
-    } catch (const std::bad_alloc&) {  // a limit on the address space, or a system without
+    } catch (const std::bad_alloc&) {  // by a limit on the address space, or a system without
                                        // overcommitted memory
       release(idle_bytes_);
       block = map_block(bytes);

@@ -12,7 +12,7 @@ struct Threads;
 
 inline constexpr std::size_t kHugePage = std::size_t(2) << 20;
 #if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kKeepsBlocks = false;  ///< it checks each allocation
+inline constexpr bool kKeepsBlocks = false;  ///< AddressSanitizer checks each allocation
 #else
 inline constexpr bool kKeepsBlocks = true;
 #endif

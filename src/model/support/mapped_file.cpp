@@ -1,4 +1,4 @@
-// Maps a file, and turns the signals of failed reads into errors.
+// Maps a file, and finds pages that can no longer be read before an access ends the process.
 #include "model/support/mapped_file.hpp"
 
 #include "base/files/file.hpp"

@@ -9,10 +9,10 @@
 namespace rollcall::model {
 namespace {
 
-/// About a tenth of a millisecond. That is longer than most operations, and longer than it takes to
-/// fall asleep and to wake up.
+/// Spins before a thread falls asleep: about a tenth of a millisecond. That is longer than most
+/// operations, and longer than it takes to fall asleep and to wake up.
 constexpr int kSpins = 8192;
-/// After that many spins the core is yielded, because the awaited thread may share it.
+/// Spins after which the core is yielded, because the awaited thread may share it.
 constexpr int kSpinsToYield = 512;
 
 void pause_briefly() {

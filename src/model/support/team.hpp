@@ -16,7 +16,7 @@ namespace rollcall::model {
 /// Runs part(0) .. part(count - 1) in parallel, each on its own thread, and returns when all have
 /// returned. Rethrows an exception of any of them.
 using SideBySide = std::function<void(int count, const std::function<void(int)>& part)>;
-/// Runs them on new threads, except that the calling thread runs part(0).
+/// Runs the parts on new threads, except that the calling thread runs part(0).
 void on_new_threads(int count, const std::function<void(int)>& part);
 
 /// The number of threads that share some work, and where they come from.
@@ -52,8 +52,8 @@ constexpr Parts even_parts(std::int64_t count, std::int64_t most, int members) {
 }
 
 /// Threads under one leader. The leader passes work to run(), every member does its part, and run()
-/// returns when all have. Members wait for work by spinning for some microseconds, because an
-/// operation often takes no longer, and then sleep.
+/// returns when all have. Members wait for work by spinning for about a tenth of a millisecond,
+/// because an operation often takes no longer, and then sleep.
 class Team {
  public:
   explicit Team(int size = 1) : size_(size) { expect(size > 0, "a team has a leader"); }

@@ -64,8 +64,8 @@ void check_shape(const Slice& slice, const TensorView& tensor, const std::string
       "the two files do not belong together", "copy both from the same model");
 }
 
-/// Checks that a head that is stored although it is tied equals the embedding. transformers would
-/// use it otherwise.
+/// Checks that a head that is stored although it is tied equals the embedding. Of two different
+/// ones, transformers would use the stored head.
 void check_tied_head(const WeightFiles& files, const Slice& embedding) {
   const auto found = files.tensors().find(kHead);
   if (found == files.tensors().end()) return;

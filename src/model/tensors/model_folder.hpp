@@ -29,7 +29,8 @@ LoadedModel read_model_folder(const std::filesystem::path& folder);
 /// weights in memory. Throws as read_model_folder does.
 PolicyModel read_policy(const std::filesystem::path& folder,
                         const kernels::KernelSet* kernels = nullptr, const Threads& threads = {});
-/// The same for files that also hold the tensors `beside`, which are not part of the model.
+/// A model for forward passes only, from files that also hold the tensors `beside`, which are not
+/// part of the model.
 PolicyModel read_policy(const ModelConfig& config, const WeightFiles& files,
                         const std::set<std::string>& beside, const kernels::KernelSet* kernels,
                         const Threads& threads);
@@ -49,10 +50,10 @@ void check_model_files(const ModelConfig& config, const WeightFiles& files);
 /// model reads, because a model without one of its weights would be another model.
 AlignedFloats read_weights(const ModelConfig& config, const WeightFiles& files);
 
-/// The same for one safetensors file.
+/// The weights of `config` in fp32, from one safetensors file.
 AlignedFloats read_weights(const ModelConfig& config, const std::filesystem::path& file);
-/// The same into existing memory [layout size]. When the file is refused for a name or a shape,
-/// the memory stays as it was.
+/// Reads the weights of one safetensors file into existing memory [layout size]. When the file is
+/// refused for a name or a shape, the memory stays as it was.
 void read_weights(const ModelConfig& config, const std::filesystem::path& file,
                   std::span<float> into);
 

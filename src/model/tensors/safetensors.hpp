@@ -28,7 +28,7 @@ class MappedFile;
 /// A parsed file. Its tensors are views into the file's bytes, which copies of the object share.
 class SafetensorsFile {
  public:
-  // Each throws InputError naming the file and the fault.
+  // The next three functions throw InputError naming the file and the fault.
   static SafetensorsFile map(const std::filesystem::path& path);
   /// Keeps the bytes.
   static SafetensorsFile parse(std::string bytes, const std::string& origin);
@@ -43,7 +43,7 @@ class SafetensorsFile {
   std::vector<std::int64_t> integers(const std::string& name) const;  ///< from i64
   /// Converts elements [first, first + into.size()) of a tensor to fp32.
   void widen(const std::string& name, std::size_t first, std::span<float> into) const;
-  /// The same elements of a bf16 tensor, unconverted.
+  /// Copies elements [first, first + into.size()) of a bf16 tensor, unconverted.
   void halves(const std::string& name, std::size_t first, std::span<std::uint16_t> into) const;
 
  private:

@@ -28,7 +28,7 @@ class WeightFiles {
 
   /// Tensor -> the file that holds it.
   const std::map<std::string, const SafetensorsFile*>& tensors() const { return tensors_; }
-  const std::string& origin() const { return origin_; }  ///< what messages call them
+  const std::string& origin() const { return origin_; }  ///< what messages call the files
 
  private:
   WeightFiles() = default;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kOutputs = 128;
 /// Tokens of the vocabulary whose logits have their gradients at one time.
 constexpr std::int64_t kHeadOutputs = 2048;
-/// The rows of a norm are cut into parts of about that many elements, whose gradients by the weight
+/// The rows of a norm are cut into parts of about this many elements, whose gradients by the weight
 /// are summed separately. The cut depends on the shape only, and so do the bits.
 constexpr std::int64_t kNormElements = 32768;
 constexpr std::int64_t kLeast = 8192;  ///< elements that are worth a second thread
@@ -166,7 +166,8 @@ void Backward::norm(const Norm& norm, const float* x, std::int64_t rows, const f
     const std::int64_t first = p * part, count = std::min(part, rows - first), at = first * width;
     float *sum = sums + p * width, *into = added ? made_[std::size_t(member)] : dx + at;
     std::fill_n(sum, width, 0.0F);
-    for (std::int64_t row = 0; row < count; row += kOutputs) {  // memory per member
+    // One call takes at most kOutputs rows, because a member has memory for their gradients only.
+    for (std::int64_t row = 0; row < count; row += kOutputs) {
       const std::int64_t some = std::min(kOutputs, count - row), from = at + row * width;
       float* to = added ? into : into + row * width;
       policy_->kernels->rms_norm_backward(backend_->context(member), x + from, some, width,

@@ -18,16 +18,16 @@ class Backward {
  public:
   Backward(const PolicyModel::Packed& policy, Backend& backend, PackedSequences& sequences,
            Arena& scratch, const GradientSink& sink);
-  /// Floats of `scratch` for that many rows, targets and members of a team.
+  /// Floats of `scratch` for these numbers of rows, targets and members of a team.
   static std::int64_t scratch_floats(const ModelConfig& config, const kernels::KernelSet& kernels,
                                      std::int64_t rows, std::int64_t targets, int members);
-  /// The same for states() only.
+  /// Floats of `scratch` where only states() is called.
   static std::int64_t state_floats(const ModelConfig& config, const kernels::KernelSet& kernels,
                                    std::int64_t targets);
 
   /// What the head's backward pass needs of its forward pass.
   struct Predictions {
-    std::span<const std::int64_t> rows;     ///< [M] that targets are predicted from
+    std::span<const std::int64_t> rows;     ///< [M] the rows that predict targets
     std::span<const std::int32_t> targets;  ///< [M]
     std::span<const float> lse, entropy;    ///< [M]
     const float* normed;                    ///< [M, hidden]
@@ -42,8 +42,8 @@ class Backward {
   /// object.
   void head(const float* hidden, const Predictions& predictions, double temperature,
             const ColumnGradient& derivative);
-  /// The head only: the gradient by its inputs `normed`, [M, hidden], valid until the next call. A
-  /// row's bits depend on that row only.
+  /// Computes only the gradient by the head's inputs `normed`, [M, hidden], valid until the next
+  /// call. A row's bits depend on that row only.
   const float* states(const Predictions& predictions, double temperature,
                       const ColumnGradient& derivative);
   /// Takes the gradient through a block. Blocks must come from the last to the first.
@@ -62,7 +62,7 @@ class Backward {
   /// The gradient by x [n, inputs] of several products of the same x, that is the sum of their dy
   /// W. Their gradients by W and bias go to the sink.
   float* linears(const float* x, std::span<const Through> all);
-  /// The same into `dnormed`, with `part` [M, hidden] as scratch memory.
+  /// Writes the gradient by `normed` into `dnormed`, with `part` [M, hidden] as scratch memory.
   void states(const Predictions& predictions, double temperature, const ColumnGradient& derivative,
               float* dnormed, float* part);
   /// Adds the terms of the other tokens in each target's place to dlogits [rows, v], which belong
@@ -76,14 +76,14 @@ class Backward {
   void bias(const Linear& linear, const float* dy);
   /// dx [rows, outputs] = dy [rows, linear.outputs] W.
   void inputs(const Linear& linear, const float* dy, std::int64_t rows, float* dx);
-  /// Writes the gradient into dx, or with `added` adds it to dx.
+  /// Writes the gradient by x, the norm's input, into dx, or with `added` adds it to dx.
   void norm(const Norm& norm, const float* x, std::int64_t rows, const float* dy, float* dx,
             bool added);
   struct Heads {
     float *q, *k, *v;
   };
   Heads attention(const BlockRows<Rows>& rows, const float* dout);
-  /// The same for sequences [first, last).
+  /// The backward pass of attention for the sequences [first, last) only.
   void attention(const BlockRows<Rows>& rows, const float* dout, const Heads& d, std::size_t first,
                  std::size_t last);
 

@@ -70,7 +70,7 @@ struct Memory {
 
   Team* team;
   std::int64_t micro_batch_bytes;
-  std::optional<Backend> backend;  ///< for the model and the kind of pass that ran last
+  std::optional<Backend> backend;  ///< the one for the model and the kind of pass that ran last
   std::int64_t shape = -1;
   Kept kept;
   Arena gradients;
@@ -122,7 +122,7 @@ struct PackedMicroBatch {
   }
   const PolicyModel::Packed& packed;
   PackedSequences sequences;
-  std::vector<std::int64_t> rows;  ///< [M] that targets are predicted from
+  std::vector<std::int64_t> rows;  ///< [M] the rows that predict targets
   std::vector<std::int32_t> targets;
   const KeptTokens& kept;
   const MissedTokens& missed;
@@ -153,7 +153,8 @@ float miss_logprob(const MissedTokens::List& missed, const float* logits, float 
   return float(sum);
 }
 
-/// The same for `count` targets from `begin` on, where the micro-batch has missed tokens.
+/// Fills the column miss_logprob of `count` targets from `begin` on, unless it is empty because the
+/// micro-batch has no missed tokens.
 void miss_logprobs_of(const PackedMicroBatch& micro_batch, std::size_t begin, const float* logits,
                       std::size_t count, float scale, const float* lse, TokenColumns& columns) {
   const std::int64_t vocab = micro_batch.packed.config.vocab_size;

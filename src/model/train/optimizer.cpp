@@ -130,8 +130,9 @@ SumOutcome SumExponents::decide(Collectives& ranks) {
 
 void SumExponents::centre() { fit(centre_ - 1, centre_, centre_); }
 
-/// Moves each exponent whose largest element has not between low and high bits, so that it has
-/// `centre` bits. Returns true when one moved. Tensors whose elements are all zero keep theirs.
+/// Moves the exponent of each tensor whose largest element has at most `low` or more than `high`
+/// bits in the sum. The element then has `centre` bits. Returns true when an exponent moved.
+/// Tensors whose elements are all zero keep theirs.
 bool SumExponents::fit(std::int64_t low, std::int64_t high, std::int64_t centre) {
   bool moved = false;
   for (std::size_t t = 0; t < exponent_.size(); ++t) {

@@ -40,8 +40,8 @@ std::int64_t ranks_with_share(std::span<const std::int64_t> share_offsets);
 struct GradientShare {
   std::span<const float> values;
   std::int64_t begin = 0;              ///< place of the first value in the buffer
-  double norm = 0.0;                   ///< of the whole gradient
-  const GradientMask* mask = nullptr;  ///< of the share, where only some of its weights train
+  double norm = 0.0;                   ///< the norm of the whole gradient
+  const GradientMask* mask = nullptr;  ///< which weights of the share train; null: all of them
 };
 
 /// The memory and the exchanges of a sum that several ranks compute in shares. All ranks of a node
@@ -54,7 +54,7 @@ struct SharedSum {
   Collectives* node = nullptr;                ///< the ranks that add into `memory`
   struct Across {
     Collectives* ranks;
-    std::vector<std::int64_t> share_offsets;  ///< [ranks->size() + 1] of the members' shares
+    std::vector<std::int64_t> share_offsets;  ///< [ranks->size() + 1] where members' shares begin
   };
   /// The exchanges with other nodes that this rank takes part in. Together they cover the elements
   /// that it sets to zero, which are at least those of its share.
@@ -71,7 +71,7 @@ class SumExponents {
  public:
   explicit SumExponents(std::size_t tensors);
   int of(std::size_t t) const { return int(exponent_[t]); }
-  void start();  ///< before the first micro-batch of a sum
+  void start();  ///< forgets what was noted; called before the first micro-batch of a sum
   /// The largest |element| of a part of a micro-batch; infinity when one is not finite.
   void note(std::size_t t, double largest);
   void end_micro_batch() { ++micro_batches_; }
@@ -110,7 +110,7 @@ class GradientSum {
   explicit GradientSum(const WeightLayout& layout, Threads threads = {});
   /// Every rank gets its share of the gradient. Collective over the node.
   GradientSum(const WeightLayout& layout, SharedSum shared, Threads threads = {});
-  static std::size_t bytes(const WeightLayout& layout);  ///< of the memory of a sum
+  static std::size_t bytes(const WeightLayout& layout);  ///< bytes of the memory of a sum
   void start();  ///< sets the sum to zero unless it is cleared; collective over the node
   /// Sets this rank's part of the sum to zero after its gradient has been used. The next start()
   /// then waits for no other rank, so that the node's ranks must have a barrier before it.
@@ -141,11 +141,11 @@ class GradientSum {
   WeightLayout layout_;
   Threads threads_;
 
-  SharedSum shared_;  ///< without offsets the whole sum is this rank's
+  SharedSum shared_;  ///< where it has no share_offsets, the whole sum is this rank's
   /// value * 2^exponent in layout order. After finish() the gradient is in the place of this rank's
   /// share.
   std::span<std::int64_t> sum_;
-  std::span<ProcessMutex> locks_;  ///< of stripes of the sum, assigned in turn
+  std::span<ProcessMutex> locks_;  ///< the locks of stripes of the sum, assigned in turn
   std::span<const float> gradient_;
   std::shared_ptr<const GradientMask> mask_;
   double norm_ = 0.0;

@@ -24,7 +24,7 @@ class PolicyOptimizer {
                       const ColumnGradient& derivative) = 0;
   virtual void add_none() = 0;  ///< called by a rank without a micro-batch while others add one
   virtual SumOutcome finish(Collectives& ranks) = 0;
-  virtual double norm() const = 0;  ///< of the whole gradient, after `ready`
+  virtual double norm() const = 0;  ///< norm of the whole gradient, after `ready`
   /// AdamW with the gradient. The ranks of a node must have a barrier before the next start().
   virtual void apply(const OptimizerSection& settings, double lr) = 0;
 

@@ -9,7 +9,7 @@
 namespace rollcall::model {
 namespace {
 
-constexpr std::int64_t kAlign = 16;  // as in weight_layout
+constexpr std::int64_t kAlign = 16;  // slices begin at multiples of this, as in weight_layout()
 
 WeightLayout head_layout(std::int64_t hidden) {
   const std::int64_t bias_at = (hidden + kAlign - 1) / kAlign * kAlign;
