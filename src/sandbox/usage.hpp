@@ -41,8 +41,9 @@ std::optional<double> pressure_of(const Outside& outside);
 /// What was known when the wall clock ended a run.
 struct Waiting {
   std::optional<Usage> usage;  ///< of the program
-  double waited_s = 0.0;       ///< Longest wait for a processor, of the program or of its worker.
-  std::optional<double> pressure;  ///< only read if there is no usage
+  double waited_s = 0.0;       ///< longest wait for a processor, of a thread of the program or of
+                               ///< its worker
+  std::optional<double> pressure;  ///< as pressure_of() returns it; read only without usage
 };
 
 /// Whether a lack of processors kept the run from ending, and which file says so. It did not if the

@@ -14,11 +14,12 @@ namespace rollcall::sandbox {
 struct WorkerSetup {
   Tier tier = Tier::namespaces;
   unsigned number = 0;         ///< keeps its user id and folder apart from those of other workers
-  int own_pid_namespace = -1;  ///< descriptor; -1 in the second tier
+  int own_pid_namespace = -1;  ///< descriptor of the worker's; -1 in the second tier
   std::vector<sock_filter> filter{};  ///< system calls that programs may not make
-  /// Bytes of address space of a worker, with which functions of this program begin.
+  /// Bytes of address space that the worker has mapped. A Function runs in a fork of the worker and
+  /// begins with them.
   std::uint64_t own_size = 0;
-  std::string folder = "/tmp";  ///< where programs work
+  std::string folder = "/tmp";  ///< working folder of programs
   int memory_events = -1;  ///< /proc/vmstat, opened before the confinement; -1 if there is none
   Outside outside{};
 };

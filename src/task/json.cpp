@@ -46,8 +46,8 @@ Value draw_list(Draws& draws) {
           fmt::format("a list of two: {}; {}", a.words, b.words)};
 }
 
-/// Draws a value and returns it with its number of leaves: sums at level 1, texts from 2, truth
-/// values from 3, lists of two sums from 4.
+/// Draws a value of at most `leaves` leaves and returns it with its number of leaves: sums at level
+/// 1, texts from 2, truth values from 3, lists of two sums from 4.
 std::pair<Value, std::int64_t> draw_value(std::int64_t level, std::int64_t leaves, Draws& draws) {
   switch (draws.below(leaves < 2 ? std::min<std::int64_t>(level, 3)
                                  : std::min<std::int64_t>(level, 4))) {
