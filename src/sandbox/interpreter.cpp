@@ -166,9 +166,8 @@ Outcome Interpreter::run(const Request& request) {
     theirs[std::size_t(place)] = pipe.theirs;
   }
   Feed tests{&pipes.all[kTests].ours, request.program.checks};
-  if (checked)
-    feed(tests);  // the interpreter finds the pipe full; "whole" below says that it
-                  // holds all checks
+  // The interpreter finds the pipe full; "whole" below says that the pipe holds all checks.
+  if (checked) feed(tests);
   const std::string limits =
       resource_options(request.limits) + fmt::format("files {} wall {} {}", request.limits.files,
                                                      request.limits.wall_s,

@@ -24,8 +24,8 @@ struct WorkerSetup {
   Outside outside{};
 };
 
-/// How many processes the kernel has killed for lack of memory since it started, of the whole
-/// machine or of a control group (vm(5): oom_kill); 0 if it does not say.
+/// How many processes the kernel has killed since the machine started because the machine or a
+/// control group was short of memory (oom_kill of /proc/vmstat); 0 if that is not known.
 std::uint64_t ended_for_memory(int memory_events);
 
 /// Serves requests from `socket` until the other side is gone; by then every process that it

@@ -65,9 +65,7 @@ std::string settle_answers(TaskSection& task, RewardSection& reward) {
       "correct the rows, or set task.answer_marker (empty: the whole answer is the reference)");
   const Rule& rule = seen.marked.empty() ? kPlain : kMarked;
   task.answer_marker = rule.marker;
-  if (seen.marked.empty() && seen.plain.empty())
-    return {};  // no row could be read, or each has a
-                // list
+  if (seen.marked.empty() && seen.plain.empty()) return {};  // no row read, or only lists
   const bool chooses = *rule.verifier != '\0' && reward.verifier.empty() && reward.command.empty();
   if (chooses) reward.verifier = rule.verifier;
   return fmt::format(
