@@ -13,7 +13,8 @@ struct Response {
   std::string_view text;                  ///< the policy's text, without its end token
   bool finished = false;                  ///< false if the token limit cut it
   std::optional<text::Extracted> answer;  ///< the answer in the text, if the extraction found one
-  bool whole = true;  ///< The answer is the response as it is, and must be spelt as the task asks.
+  bool whole = true;  ///< whether `answer` is the whole response, which must then be spelt as the
+                      ///< task asks
 };
 
 // All return the components {correct, format} first, in [0, 1], and some return more after them. An

@@ -93,7 +93,8 @@ struct Keyword {
   const char* name;
   Of of;
   bool (*fits)(const Json& wanted);
-  /// nullptr if the keyword demands nothing, or leads into the value
+  /// Whether the value meets the keyword. nullptr if the keyword demands nothing, or only of parts
+  /// of the value.
   bool (*holds)(const Json& wanted, const Json& value);
 };
 

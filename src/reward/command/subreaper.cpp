@@ -118,7 +118,8 @@ void Subreaper::reap() {
     const pid_t pid = ended.si_pid;
     const auto child = known_.find(pid);
     if (child != known_.end())
-      // before it is reaped, because until then its number cannot be given to another process
+      // The group is killed before its leader is reaped, because until then the number of the group
+      // cannot be given to another process.
       ::kill(-pid, SIGKILL);
     int status = 0;
     ::waitpid(pid, &status, WNOHANG);
@@ -139,7 +140,7 @@ void Subreaper::end_adopted() const {
     if (fd < 0) continue;
     const auto got = ::read(fd, line.data(), line.size() - 1);
     ::close(fd);
-    // a name may contain anything
+    // A program's name may contain anything, so only the last bracket ends it.
     const char* const name_end = got > 0 ? std::strrchr(line.data(), ')') : nullptr;
     int parent = 0;
     char state = 0;
@@ -188,7 +189,7 @@ void Subreaper::run() {
   ::sigprocmask(SIG_SETMASK, &ends, nullptr);
   const int ended = ::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
   const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  // otherwise a launcher would wait for these files to be closed
+  // Otherwise a launcher would wait until this process closes the job's standard streams.
   for (int fd = 0; fd < 3; ++fd) ::dup2(nowhere, fd);
   std::vector<char> packet(kPacket);
   for (;;) {

@@ -8,7 +8,7 @@
 namespace rollcall::reward::math {
 namespace {
 
-/// Whether it is a number without a unit, or in "square units".
+/// Whether the unit fits any other: a number without a unit, or one in "square units".
 bool is_general(const Unit& unit) {
   return (unit.powers.empty() && unit.counted.empty()) || unit.powers.contains("unit");
 }

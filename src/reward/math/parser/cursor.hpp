@@ -29,7 +29,7 @@ struct Ambiguities {
 /// The current token of an answer. It limits the nesting of rules and the number of nodes.
 class Cursor {
  public:
-  /// `text` must outlive it.
+  /// `text` must outlive the cursor.
   Cursor(std::string_view text, const Reading& reading)
       : tokens_(text, reading.thousands), reading_(reading) {
     advance_to(0);
@@ -47,9 +47,9 @@ class Cursor {
 
   void advance_to(std::size_t byte) { token_ = tokens_.at(byte); }  ///< a byte of the text
   void advance() { advance_to(token_.end); }
-  /// Leaves only the end of the current token's words to be read.
+  /// Gives the current token `words`, the end of its words, which is still to be read.
   void keep_words(std::string words) { token_.text = std::move(words); }
-  /// Each advances past this token if it is the current one, and says whether it was.
+  /// Each of these advances past the token if it is the current one, and says whether it was.
   bool take(std::string_view sign) { return is_sign(sign) && (advance(), true); }
   bool take_command(std::string_view name) { return is_command(name) && (advance(), true); }
   bool take_words(std::string_view words) { return is_words(words) && (advance(), true); }

@@ -48,9 +48,10 @@ Node parse_prescript(Cursor& in);               ///< {}_5C_2 and ^5C_2, from the
 Node with_infix_choices(Cursor& in, Node all);  ///< 5C2, from the C on; else `all`, the 5, alone
 
 // parse_units.cpp: units, currencies and words after a value
-/// Whether a unit of `value` begins here: words, a currency, or letters after a space that are one.
+/// Whether a unit of `value` begins here: words, a currency, or letters after a space that are a
+/// unit.
 bool at_unit(Cursor& in, const Node& value);
-bool at_unit_below(Cursor& in, const Node& value);  ///< at the "/" of 5/\text{s}
+bool at_unit_below(Cursor& in, const Node& value);  ///< whether the "/" of 5/\text{s} is here
 /// `value` with the unit that begins here: cm^2, square units, km/h, N\cdot m. Words that change
 /// the value are applied to it: 5 million, 75 percent.
 Node with_unit(Cursor& in, Node value);

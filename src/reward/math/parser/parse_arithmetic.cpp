@@ -65,7 +65,7 @@ Node parse_product(Cursor& in) {
       value.text += ' ' + in.token().text;
       in.advance();
     } else if (at_unit(in, value)) {
-      // 3 cm * 4 cm
+      // In 3 cm * 4 cm the second unit belongs to the second factor.
       Node& behind = has_unit && value.kind != Kind::unit ? value.children.back() : value;
       behind = with_unit(in, std::move(behind));
       has_unit |= behind.kind == Kind::unit;
