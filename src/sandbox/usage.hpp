@@ -13,9 +13,9 @@ namespace rollcall::sandbox {
 /// Files that a worker reads. It opens them before its confinement hides them; no program inherits
 /// them.
 struct Outside {
-  int processes = -1;  ///< /proc of the system
+  int processes = -1;  ///< descriptor of the system's /proc
   std::string worker;  ///< the worker's process id there
-  int pressure = -1;   ///< /proc/pressure/cpu (Linux's PSI); -1: this kernel has none
+  int pressure = -1;   ///< descriptor of /proc/pressure/cpu (Linux's PSI); -1: this kernel has none
 };
 Outside look_outside();
 

@@ -1,4 +1,4 @@
-// Decides by a table, after one pass over the answers of the files.
+// Decides by a table how rows give their references, after one pass over the answers of the files.
 #include "task/answer_source.hpp"
 
 #include "base/errors/error.hpp"

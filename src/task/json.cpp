@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;  // members stay in the order in which they are asked for
 
-/// A value with what the plain text and the words ask for.
+/// A value, its JSON schema, and how the plain text and the text in words ask for it.
 struct Value {
   Json value, schema;
   std::string plain, words;

@@ -1,5 +1,5 @@
 // The loop of the small process: requests, and children that have ended. A process that leaves its
-// group is found by its parent, which is this process once its own parents have ended.
+// group is found as a child of this process, which becomes its parent once its own parents end.
 #include "reward/command/subreaper.hpp"
 
 #include "base/process/uninterrupted.hpp"

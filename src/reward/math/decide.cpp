@@ -142,8 +142,8 @@ OwnValue own_value(const Node& root, std::int64_t& work) {
   return result;
 }
 
-/// Decides who is to blame for an undecided verdict. It stays undecided only because of the
-/// reference; if the answer is the cause, it is different.
+/// Finds the cause of an undecided verdict. If it is the reference, the verdict stays undecided; if
+/// it is the answer, the verdict becomes "different".
 Verdict settled(const Verdict& verdict, const Node& reference, const Node& answer,
                 std::int64_t& work) {
   const OwnValue given = own_value(answer, work);

@@ -23,7 +23,8 @@ const std::vector<ExtractionRule>& extraction_rules();
 struct Extracted {
   /// Trimmed. Numbers have no thousands separators and an ASCII minus; their digits are unchanged.
   std::string text;
-  bool complete = false;  ///< false if the token limit may have cut it; it does not count then
+  bool complete = false;  ///< false if the token limit may have cut the answer, which then does not
+                          ///< count
 };
 
 class Extractor {

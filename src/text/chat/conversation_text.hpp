@@ -44,7 +44,8 @@ class ConversationText {
   nlohmann::ordered_json variables(const Conversation& conversation, Ending ending) const;
 
   std::optional<ChatTemplate> template_;
-  std::optional<ChatTemplate> tool_template_;  // for conversations with tools, if it is another one
+  std::optional<ChatTemplate> tool_template_;  // for conversations with tools, if these have
+                                               // another template
   std::string system_;                         // text.system
   std::vector<std::pair<std::string, std::string>> variables_;  // text.variables, values as JSON
   std::map<std::string, std::string> special_tokens_;

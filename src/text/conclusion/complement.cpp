@@ -9,7 +9,7 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::size_t kMostSentences = 4;  // the last ones, which are looked at
+constexpr std::size_t kMostSentences = 4;  // number of the last sentences that are looked at
 constexpr std::size_t kMostWords = 20;     // words of an answer; longer ones are not looked for
 
 std::string_view low(const Tokens& t, std::size_t i) {

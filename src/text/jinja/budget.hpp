@@ -20,7 +20,7 @@ constexpr std::int64_t kLooksOfAStep = 32;
 /// Names of a scope or of a call's arguments that a search for one of them passes in one step.
 constexpr std::int64_t kNamesOfAStep = 16;
 
-/// All functions that take from it throw Fault when it is used up.
+/// What is left. All functions that take from the budget throw Fault when it is used up.
 struct Budget {
   std::int64_t steps, bytes;
   int depth = 0;

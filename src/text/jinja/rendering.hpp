@@ -73,7 +73,7 @@ struct Rendering {
 
   bool mentions(std::string_view name) const;  ///< the template uses a variable of that name
   void set(std::string_view name,
-           const Value& value);  ///< before it begins; only if mentions(name)
+           const Value& value);  ///< before the rendering begins; only if mentions(name)
 
   const Template& parsed;
   Context context;

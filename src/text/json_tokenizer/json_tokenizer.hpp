@@ -18,7 +18,7 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// Spaces that no call of encode() uses now. May be called by several threads at a time.
+/// The spaces that no call of encode() uses at the moment. Several threads may call its functions.
 class EncodeSpacePool {
  public:
   std::unique_ptr<EncodeSpace> take();  ///< a new one where all are in use

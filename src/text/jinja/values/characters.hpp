@@ -25,11 +25,13 @@ inline bool is_space(char32_t c) { return has_flag(c, kSpace); }
 inline bool is_alnum(char32_t c) { return has_flag(c, kAlpha | kDecimal | kDigit | kNumeric); }
 
 std::string upper(std::string_view text);
-std::string lower(std::string_view text);  ///< with the rule of the final sigma
+std::string lower(std::string_view text);  ///< with a final sigma at the end of words
 std::string casefold(std::string_view text);
 std::string swapcase(std::string_view text);
-std::string title(std::string_view text);       ///< capitals at the beginning of every word
-std::string capitalize(std::string_view text);  ///< a capital at the beginning, then small letters
+std::string title(std::string_view text);       ///< str.title(): a capital after anything but a
+                                                ///< cased letter, else small
+std::string capitalize(std::string_view text);  ///< str.capitalize(): a capital at the beginning,
+                                                ///< all else small
 
 std::string_view strip_left(std::string_view text);  ///< without white space at the beginning
 std::string_view strip_right(std::string_view text);

@@ -15,8 +15,8 @@ namespace rollcall::text::jinja {
 std::size_t find_text(Budget& budget, std::string_view s, std::string_view wanted);
 std::size_t find_last_text(Budget& budget, std::string_view s, std::string_view wanted);
 
-// They split at most `limit` times, or as often as possible if it is negative. The parts point into
-// `s`.
+// The functions below split at most `limit` times, or as often as possible if `limit` is negative.
+// The parts point into `s`.
 std::vector<std::string_view> split_space(Budget& budget, std::string_view s, std::int64_t limit);
 std::vector<std::string_view> split_space_right(Budget& budget, std::string_view s,
                                                 std::int64_t limit);

@@ -127,7 +127,8 @@ struct Undefined : Object {
   std::string message;
 };
 
-/// Its attributes change. It may hold itself, so that it is emptied when the rendering ends.
+/// Jinja's namespace. A template may set its attributes, also to the namespace itself, so that it
+/// is emptied when the rendering ends.
 struct Namespace : Object {
   explicit Namespace(Budget* budget);
   Dict attributes;
