@@ -15,7 +15,7 @@ namespace rollcall::reward {
 struct CodeBlock {
   std::string language;  ///< First word of the info string, in lower case; empty without one.
   std::string code;
-  bool closed = false;  ///< by a closing fence
+  bool closed = false;  ///< whether a closing fence ends the block
 };
 std::vector<CodeBlock> code_blocks(std::string_view text);
 

@@ -147,7 +147,8 @@ void walk(const Json& schema, const Json& value, const std::string& place, Schem
 void walk_object(const Json& schema, const Json& value, const std::string& place,
                  SchemaMarks& marks) {
   if (!value.is_object())
-    // its keywords do not concern other values (JSON Schema 2020-12, validation, section 6.5)
+    // The keywords of objects do not concern other values (JSON Schema 2020-12, validation, section
+    // 6.5).
     return;
   const Json none = Json::object();
   const Json& properties = schema.contains("properties") ? schema.at("properties") : none;

@@ -75,7 +75,7 @@ class Grader {
 
   const Verifier* verifier_;
   text::Extractor extractor_;
-  std::vector<FormParser> parsers_;  ///< for the forms that have an instruction
+  std::vector<FormParser> parsers_;  ///< the forms that have an instruction
   bool evaluates_plainly_ = true;
   double format_weight_;
   bool is_command_;

@@ -66,7 +66,7 @@ int install(const std::vector<sock_filter>& filter);  ///< sets no_new_privs fir
 std::uint64_t address_space();  ///< bytes of address space that this process has mapped; reads
                                 ///< /proc
 
-/// The same limits as text for the warm interpreter: "NUMBER SOFT HARD" each.
+/// The resource limits as text for the warm interpreter, "NUMBER SOFT HARD" for each.
 std::string resource_options(const Limits& limits);
 
 }  // namespace rollcall::sandbox

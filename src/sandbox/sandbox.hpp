@@ -15,7 +15,7 @@ namespace rollcall::sandbox {
 /// outcome says if it ended the run.
 struct Limits {
   std::int64_t cpu_s = 5;  ///< processor time of each process, whole seconds (RLIMIT_CPU)
-  double wall_s = 20;      ///< from the start of the run until it is killed
+  double wall_s = 20;      ///< seconds from the start of the run until it is killed
   std::uint64_t memory = 512ULL << 20;  ///< bytes of address space of each process
   std::uint64_t output = 1ULL << 20;    ///< bytes of standard output and of standard error, each
   std::uint64_t files = 32ULL << 20;    ///< bytes in /tmp, and of one file

@@ -89,9 +89,8 @@ class Filter {
   template <class... Conditions>
   void allow(const char* name, const Conditions&... conditions) {
     const int number = seccomp_syscall_resolve_name(name);
-    if (number == __NR_SCMP_ERROR || number < 0)
-      return;  // this processor has no such call, so
-               // nobody can make it
+    // A call that this processor does not have needs no rule, since nobody can make it.
+    if (number == __NR_SCMP_ERROR || number < 0) return;
     const std::array<scmp_arg_cmp, sizeof...(conditions)> all{conditions...};
     check(seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, number, unsigned(all.size()),
                                  all.data()));

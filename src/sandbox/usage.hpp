@@ -40,7 +40,7 @@ std::optional<double> pressure_of(const Outside& outside);
 
 /// What was known when the wall clock ended a run.
 struct Waiting {
-  std::optional<Usage> usage;  ///< of the program
+  std::optional<Usage> usage;  ///< of the program, if /proc shows it
   double waited_s = 0.0;       ///< longest wait for a processor, of a thread of the program or of
                                ///< its worker
   std::optional<double> pressure;  ///< as pressure_of() returns it; read only without usage

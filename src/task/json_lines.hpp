@@ -10,7 +10,7 @@
 
 namespace rollcall::task {
 
-/// One line and its place.
+/// A line of a file, with the place that messages name.
 struct Line {
   const std::string& file;
   std::size_t number;

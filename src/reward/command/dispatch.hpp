@@ -42,12 +42,12 @@ struct Dispatch {
   std::deque<Ticket> waiting{};
   Ticket next = 0;
   double timeout_s = 0.0;
-  std::size_t components = 0;  ///< of a reply
+  std::size_t components = 0;  ///< number of components of a reply
 };
 Dispatch make_dispatch(std::size_t processes, double timeout_s, std::size_t components);
 
 namespace event {
-struct Added {  ///< this many samples were added
+struct Added {  ///< `samples` more samples wait for a process
   std::uint64_t samples = 0;
 };
 struct Replied {

@@ -92,7 +92,7 @@ class Graders::Work {
   Dispatch dispatch_;
   std::vector<std::optional<Conversation>> conversations_;  ///< [processes]
   std::map<Ticket, Open> open_;                             ///< by Open::first
-  std::map<std::string, int> warnings_;                     ///< by kind
+  std::map<std::string, int> warnings_;                     ///< number of warnings by kind
   BatchQueue queue_;
   std::thread thread_;
 };

@@ -69,7 +69,7 @@ class Subreaper {
 
 [[noreturn]] void become(char** words, const std::array<int, 3>& ends, int failed) {
   ::setpgid(0, 0);
-  for (int fd = 0; fd < 3; ++fd) ::dup2(ends[std::size_t(fd)], fd);  // without close-on-exec
+  for (int fd = 0; fd < 3; ++fd) ::dup2(ends[std::size_t(fd)], fd);  // dup2() clears close-on-exec
   for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
   // srun sends the signals that stop a job to every process of its step, but the verdict in
   // progress is to be finished.
@@ -179,7 +179,7 @@ void Subreaper::end(const Request& request) {
 void Subreaper::run() {
   ::prctl(PR_SET_NAME, "verifier-nursery");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // these signals are for the job, which ends this process
+  // The sender means the job with these signals, and the job ends this process.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE})
     std::signal(signal, SIG_IGN);
   std::signal(SIGCHLD, SIG_DFL);

@@ -203,9 +203,9 @@ class Search {
     return same == before.size() ? same : std::string::npos;
   }
 
-  /// The byte after the usual head if that head is at byte `given`, else `given`. A template may ask for a
-  /// turn without a head and show the turn with one, for example after the result of a call. The
-  /// text up to byte `same` does not depend on the turn's words.
+  /// The byte after the usual head if that head is at byte `given`, else `given`. A template may ask
+  /// for a turn without a head and show the turn with one, for example after the result of a call.
+  /// The text up to byte `same` does not depend on the turn's words.
   std::size_t after_head(std::size_t given, std::size_t same) const {
     const std::size_t end = given + usual_.head.size();
     return !trim(usual_.head).empty() && end <= same && text_.substr(given).starts_with(usual_.head)
@@ -294,8 +294,8 @@ class Search {
   /// The text between a turn's words and those of the next message.
   struct Next {
     std::string before;
-    std::size_t head = 0;  ///< byte of `before` with which the next speaker's part begins; 0 if
-                           ///< unknown
+    std::size_t head = 0;  ///< byte of `before` with which the next speaker's part begins; its size
+                           ///< if that is not known
   };
 
   /// The message that follows, or the result that would follow a call.

@@ -43,7 +43,7 @@ struct AnnouncementWords {
   Phrases bounds;       ///< come before a value that only limits the one that is meant: "less than"
   Phrases auxiliaries;  ///< come between a denial and the verb that it denies
   Phrases equals;       ///< come between a name and its value
-  Phrases circumstances;    ///< after a value, they begin words that say when it holds
+  Phrases circumstances;    ///< after a value, begin words that say when it holds
   Phrases leads;            ///< come between "is" and the answer
   Phrases remarks;          ///< begin words after an answer that do not belong to it
   Phrases reasons;          ///< remarks that give a reason; they also end an answer in words
@@ -54,7 +54,7 @@ struct AnnouncementWords {
   Phrases rivals;           ///< come before a value that may be the answer, too: "unless it is"
   Phrases rivalry;          ///< come after a value that is an answer, too: "also works"
   Phrases asides;           ///< come after a count or price: "in" of "pages in 240 minutes"
-  Phrases comparatives;     ///< come after a count, unless a number follows "than"
+  Phrases comparatives;     ///< end a count, unless "than" and a number follow: "more"
   Phrases periods;          ///< come after "a" or "each" in a rate: "hour"
   Phrases connectives;      ///< begin the clause that concludes a sentence: ", so she pays 64"
   Phrases others;           ///< begin a clause about another value: "the next one is 29"

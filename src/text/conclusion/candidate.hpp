@@ -12,9 +12,9 @@ namespace rollcall::text {
 
 /// How likely the words after an announcement are an answer.
 enum class Weight : unsigned char {
-  none,   ///< they say something about the answer, or there are none
-  text,   ///< they are words, which may be the answer
-  value,  ///< they begin as a number, a formula, a name of one letter, or a list of these
+  none,   ///< there are no words, or they say something about the answer
+  text,   ///< the words may be the answer
+  value,  ///< the words begin as a number, a formula, a name of one letter, or a list of these
 };
 
 struct Candidate {

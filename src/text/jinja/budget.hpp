@@ -43,7 +43,8 @@ struct Budget {
   void give(std::int64_t n) { bytes += n; }
 };
 
-/// One more level of nested evaluations while it lives. Throws Fault if there are too many.
+/// Counts one more level of nested evaluations while the object lives. Throws Fault if there are
+/// too many.
 class Deeper {
  public:
   explicit Deeper(Budget& budget) : budget_(budget) {

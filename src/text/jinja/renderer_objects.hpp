@@ -32,7 +32,7 @@ struct Loop : Object {
   Scope* scope = nullptr;                ///< the scope around the loop
 };
 
-bool loop_advance(Context& context, Loop& loop);  ///< to the next item; false if there is none
+bool loop_advance(Context& context, Loop& loop);  ///< goes to the next item; false if there is none
 std::int64_t loop_length(Context& context, Loop& loop);
 /// An attribute such as `index` or `first`; nothing if there is no such attribute.
 std::optional<Value> loop_attribute(Context& context, const Value& loop, std::string_view name);

@@ -99,7 +99,7 @@ class Frame {
   std::shared_ptr<Scope> scope_;
 };
 
-/// Catches the output while it lives.
+/// Catches what the rendering writes while the object lives.
 class Capture {
  public:
   explicit Capture(Rendering& rendering);

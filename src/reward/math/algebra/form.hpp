@@ -21,7 +21,7 @@ Exponent operator+(Exponent a, Exponent b);
 Exponent operator*(Exponent a, Exponent b);
 
 struct Factor {
-  int atom = 0;  ///< its number in Atoms
+  int atom = 0;  ///< number of the atom in Atoms
   Exponent exponent;
   auto operator<=>(const Factor&) const = default;
 };

@@ -22,7 +22,7 @@ struct Enclosure {
 /// Which spellings with two meanings were met.
 struct Ambiguities {
   bool logarithm = false;    ///< \log without a base
-  bool letter_unit = false;  ///< 5 m
+  bool letter_unit = false;  ///< a letter that may be a unit: 5 m
   bool period = false;       ///< 0.5(20) before an equals sign
 };
 
@@ -82,7 +82,7 @@ class Cursor {
   std::size_t nodes_ = 0;
 };
 
-/// Counts a rule as nested while it lives.
+/// Counts one more nested rule while the object lives. Throws NoVerdict if there are too many.
 class Level {
  public:
   explicit Level(Cursor& cursor) : cursor_(cursor) { cursor_.enter_rule(); }

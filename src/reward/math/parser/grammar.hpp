@@ -23,7 +23,7 @@ char relation_sign(const Cursor& in);
 /// A sum; also {a \over b} and {5 \choose 2}, which TeX writes between their parts.
 Node parse_sum(Cursor& in);
 Node parse_factor(Cursor& in);     ///< a primary with its exponents, indices, degrees, percents
-Node parse_exponent(Cursor& in);   ///< after the caret
+Node parse_exponent(Cursor& in);   ///< an exponent, from the token after the caret on
 bool at_factor(const Cursor& in);  ///< whether a factor may begin here
 
 // parse_operators.cpp: operators as signs and as words
@@ -71,7 +71,7 @@ Node with_arc(Cursor& in, Node degrees);
 Node parse_primary(Cursor& in);     ///< a literal, name, word, command or bracket
 Node parse_decimal(Cursor& in);     ///< a literal, with the digits that repeat
 Node parse_bracketed(Cursor& in);   ///< ]0,1[ is written (0,1) elsewhere
-Node parse_set(Cursor& in);         ///< after the "\{"
+Node parse_set(Cursor& in);         ///< a set, from the token after the "\{" on
 Node parse_all_except(Cursor& in);  ///< all real numbers but the items that follow
 /// The argument of a command: a group, one primary, or (`one_digit`) one digit, as in \frac12.
 Node parse_argument(Cursor& in, bool one_digit);

@@ -206,7 +206,7 @@ Node with_unit(Cursor& in, Node value) {
     const std::string article =
         text::lower(unit).ends_with("of") ? unit_word(in, in.token()) : std::string();
     if (article == "a" || article == "an")
-      in.advance_to(in.token().begin + article.size());  // of a cup
+      in.advance_to(in.token().begin + article.size());  // the article of "of a cup"
     take_unit_sign(in, unit);
   }
   if (value.kind != Kind::words)

@@ -130,7 +130,7 @@ inline constexpr UnitRow kUnits[] = {
 
 struct PrefixRow {
   std::string_view symbols, name;
-  int exponent;  ///< of ten
+  int exponent;  ///< the prefix means 10^exponent
 };
 
 /// SI brochure, table 7.

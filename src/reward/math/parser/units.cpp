@@ -116,7 +116,7 @@ std::string plain(std::string_view words) {
     if (is_known) text += row->second;
     else text += words[0];
     words.remove_prefix(is_known ? row->first.size() : 1);
-    // it is part of the symbol that follows
+    // The sign is part of the unit's symbol that follows.
     const bool joins = is_known && (row->second == "µ" || row->second == "°");
     while (joins && words.starts_with(' ')) words.remove_prefix(1);
   }

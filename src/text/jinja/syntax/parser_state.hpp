@@ -59,7 +59,8 @@ struct ParserState {
   int nesting = 0;                      ///< levels of parser functions, at most kNesting
 };
 
-/// One more level of parser functions while it lives. Throws Fault if there are too many.
+/// Counts one more level of parser functions while the object lives. Throws Fault if there are too
+/// many.
 class NestingLevel {
  public:
   explicit NestingLevel(ParserState& state) : state_(state) {

@@ -137,13 +137,13 @@ struct Namespace : Object {
 struct Cycler : Object {
   Cycler(Budget* budget, std::vector<Value> v);
   std::vector<Value> items;
-  std::size_t position = 0;  ///< changes while the template runs
+  std::size_t position = 0;  ///< of the item that comes next; changes while the template runs
 };
 
 struct Joiner : Object {
   Joiner(Budget* budget, Value s);
   Value separator;
-  bool used = false;  ///< changes while the template runs
+  bool used = false;  ///< whether it was called already; changes while the template runs
 };
 
 inline Value none() { return {}; }
