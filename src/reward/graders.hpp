@@ -11,7 +11,7 @@ namespace rollcall::reward {
 
 struct Response {
   std::string_view text;                  ///< the policy's text, without its end token
-  bool finished = false;                  ///< false if the token limit cut it
+  bool finished = false;                  ///< false if the token limit cut the text
   std::optional<text::Extracted> answer;  ///< the answer in the text, if the extraction found one
   bool whole = true;  ///< whether `answer` is the whole response, which must then be spelt as the
                       ///< task asks

@@ -47,10 +47,11 @@ struct Waiting {
 };
 
 /// Whether a lack of processors kept the run from ending, and which file says so. It did not if the
-/// program has had all the processor time that it may use. Otherwise it did if the run spent half
-/// of its wall-clock limit waiting for a processor. If /proc does not tell, the machine must have
-/// been short of processors for half of the last ten seconds; and if that is not known either, the
-/// program must have used a tenth of the wall-clock limit as processor time.
+/// program has had all the processor time that it may use. Otherwise it did if the program or its
+/// worker waited for a processor for half of the wall-clock limit. If the worker did not and /proc
+/// does not show the program, the machine must have been short of processors for half of the last
+/// ten seconds; and if that is not known either, the program must have used a tenth of the
+/// wall-clock limit as processor time.
 struct Shortage {
   bool starved = false;
   const char* source = "";

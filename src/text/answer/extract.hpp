@@ -15,7 +15,7 @@ class AnswerPattern;
 struct ExtractionRule {
   const char* name;
   const char* meaning;
-  bool numbers_only;  ///< all that it finds are numbers
+  bool numbers_only;  ///< whether the rule finds nothing but numbers
 };
 
 const std::vector<ExtractionRule>& extraction_rules();

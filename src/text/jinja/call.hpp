@@ -13,7 +13,7 @@ namespace rollcall::text::jinja {
 struct Context {
   Budget budget;
   std::vector<Value> changing;  ///< objects that may come to hold themselves; emptied at the end
-  bool clock_read = false;      ///< the template asked for the time
+  bool clock_read = false;      ///< whether the template asked for the time
 };
 
 struct Arguments {

@@ -25,9 +25,9 @@ struct Loop : Object {
   int depth0;
   std::optional<std::int64_t> length;
   std::optional<Value> after;            ///< the next item, if it was looked at already
-  Value before, current;                 ///< the last item and the present one
+  Value before, current;                 ///< the previous item and the present one
   Value last_changed;                    ///< the arguments of the last call of changed()
-  bool was_changed = false;              ///< changed() was called
+  bool was_changed = false;              ///< whether changed() was called
   const Statement* recursive = nullptr;  ///< the statement, if the loop is recursive
   Scope* scope = nullptr;                ///< the scope around the loop
 };

@@ -17,7 +17,8 @@ namespace rollcall::text::jinja {
 struct Scope : std::enable_shared_from_this<Scope> {
   Scope* parent = nullptr;
   std::vector<std::pair<int, Value>> variables;
-  bool kept = false;  ///< a macro was defined in it or in a scope inside, and needs it later
+  bool kept = false;  ///< whether a macro was defined in it or in a scope inside, and needs it
+                      ///< later
 };
 
 /// The scopes around the statement that is being rendered, the template's own one as the outermost.
@@ -71,7 +72,8 @@ struct Rendering {
   Rendering(const Rendering&) = delete;
   Rendering& operator=(const Rendering&) = delete;
 
-  bool mentions(std::string_view name) const;  ///< the template uses a variable of that name
+  bool mentions(std::string_view name) const;  ///< whether the template uses a variable of that
+                                               ///< name
   void set(std::string_view name,
            const Value& value);  ///< before the rendering begins; only if mentions(name)
 

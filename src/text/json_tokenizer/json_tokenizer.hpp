@@ -18,7 +18,7 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// The spaces that no call of encode() uses at the moment. Several threads may call its functions.
+/// The EncodeSpaces that no call of encode() uses at the moment. Any thread may call any function.
 class EncodeSpacePool {
  public:
   std::unique_ptr<EncodeSpace> take();  ///< a new one where all are in use

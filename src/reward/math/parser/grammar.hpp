@@ -29,10 +29,11 @@ bool at_factor(const Cursor& in);  ///< whether a factor may begin here
 // parse_operators.cpp: operators as signs and as words
 /// 1 or -1 at a sign, which may be a word: "negative 5", "5 plus 3". 0 elsewhere.
 int sign_here(Cursor& in);
-/// A multiplication sign after `before`, which may be a word, or the x of 3 x 10^5.
+/// Takes a multiplication sign after `before`, which may be a word, or the x of 3 x 10^5. Returns
+/// whether there was one.
 bool take_times(Cursor& in, const Node& before);
-bool take_division(Cursor& in);  ///< a division sign in one of its spellings but "/"
-/// Adds the half of "5 and a half" to `value`, the 5.
+bool take_division(Cursor& in);  ///< takes a division sign in any spelling but "/", if there is one
+/// Adds the half of "5 and a half" to `value`, the 5. Returns whether there was such a part.
 bool take_numeral_after_and(Cursor& in, Node& value);
 /// A factor after an operator, with its sign, which may be a mixed number: 2 * -3, 2 \times
 /// 1\frac{1}{2}, and 2 * 1 1/2 if it may be spaced.

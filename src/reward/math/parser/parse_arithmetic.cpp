@@ -128,7 +128,8 @@ Node parse_terms(Cursor& in) {
   }
 }
 
-/// Takes "^\circ" and "^{\circ}" at the caret; after a literal also "^o".
+/// Takes "^\circ" and "^{\circ}" at the caret; after a literal also "^o". Returns whether it was
+/// there.
 bool take_degree(Cursor& in, bool behind_literal) {
   const std::size_t start = in.token().begin;
   if (!in.is_sign("^")) return in.take_command("degree");
@@ -145,7 +146,8 @@ bool take_degree(Cursor& in, bool behind_literal) {
   return false;
 }
 
-/// Takes the digits of (2516)_8 with their brackets, up to the index.
+/// Takes the digits of (2516)_8 with their brackets, up to the index. Returns whether they were
+/// there.
 bool take_digits_in_brackets(Cursor& in, std::string& digits) {
   if (!in.is_sign("(")) return false;
   const Token literal = in.next();

@@ -238,7 +238,8 @@ class UnitReader {
     return add(thing, power), true;
   }
 
-  /// Takes the modulus of 5 (mod 7). It is like a unit: 5 (mod 7) is not comparable with 5 (mod 8).
+  /// Takes the modulus of 5 (mod 7), and returns whether there was one. It is like a unit: 5 (mod
+  /// 7) is not comparable with 5 (mod 8).
   bool take_modulus() {
     const std::size_t begin = std::min(text_.find_first_not_of(' ', at_), text_.size()),
                       end = std::min(text_.find_first_not_of("0123456789", begin), text_.size());

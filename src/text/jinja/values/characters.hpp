@@ -19,7 +19,7 @@ char32_t next_character(std::string_view text, std::size_t& at);
 char32_t last_character(std::string_view text);  ///< of a text that is not empty
 void append_character(std::string& text, char32_t c);
 
-bool has_flag(char32_t c, int flags);  ///< any of the flags (CharacterFlag)
+bool has_flag(char32_t c, int flags);  ///< whether it has any of the flags (CharacterFlag)
 int decimal_value(char32_t c);         ///< 0 to 9 for a digit of any script, else -1
 inline bool is_space(char32_t c) { return has_flag(c, kSpace); }
 inline bool is_alnum(char32_t c) { return has_flag(c, kAlpha | kDecimal | kDigit | kNumeric); }

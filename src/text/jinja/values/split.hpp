@@ -33,8 +33,8 @@ std::string replaced(Budget& budget, std::string_view s, std::string_view old,
                      std::string_view with, std::int64_t limit);
 /// Python's str.center. It may put an odd blank on the other side than a format does.
 std::string centered(Budget& budget, const std::string& s, FormatSpec spec);
-/// Python's str.islower and str.isupper: at least one character has the flags `wanted`, and no
-/// character has the flags `others`.
+/// Whether Python's str.islower or str.isupper holds: at least one character has the flags
+/// `wanted`, and no character has the flags `others`.
 bool all_cased(std::string_view s, int wanted, int others);
 
 }  // namespace rollcall::text::jinja
