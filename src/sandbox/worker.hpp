@@ -14,7 +14,7 @@ namespace rollcall::sandbox {
 struct WorkerSetup {
   Tier tier = Tier::namespaces;
   unsigned number = 0;         ///< keeps its user id and folder apart from those of other workers
-  int own_pid_namespace = -1;  ///< descriptor of the worker's; -1 in the second tier
+  int own_pid_namespace = -1;  ///< descriptor of the worker's pid namespace; -1 in the second tier
   std::vector<sock_filter> filter{};  ///< system calls that programs may not make
   /// Bytes of address space that the worker has mapped. A Function runs in a fork of the worker and
   /// begins with them.

@@ -82,9 +82,9 @@ PromptSet make_jsonl(const TaskSection& section, std::uint64_t seed);
 /// A text file with an empty line between documents: "3+4=7. 7+2=9.>" -> "9+5=14.", its next
 /// sentence, or "3+4=7. _ 9+5=14.>" -> "7+2=9.", the one that is missing; an addressed draw decides
 /// which of the two. Every sentence of a document from task.min_level on is asked for once, with
-/// the task.max_level sentences before it, or all of them. Level: number of sentences shown before
-/// it. Domain: next, middle. Whole documents belong to one split. Reference: {"next": [the
-/// sentences from there on], "masked": false}.
+/// the task.max_level sentences before it, or with all of them if there are fewer. Level: number of
+/// sentences shown before it. Domain: next, middle. Whole documents belong to one split. Reference:
+/// {"next": [the sentences from there on], "masked": false}.
 PromptSet make_corpus(const TaskSection& section, std::uint64_t seed);
 
 /// FILE:LINE from which make_jsonl() made each prompt with one of these texts, in the order of

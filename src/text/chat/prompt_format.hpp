@@ -45,8 +45,8 @@ class PromptFormat {
   const ConversationText& conversations() const { return texts_; }
   const AnswerEnds& answer_ends() const { return ends_; }
 
-  /// Hex digest of the tokenizer, the template, and a prompt as they render it. It is empty if
-  /// prompts are the task's own text and the tokenizer is built in.
+  /// Hex digest of the tokenizer, the templates, a prompt as they render it, and the end tokens. It
+  /// is empty if prompts are the task's own text and the tokenizer is built in.
   std::string fingerprint() const;
   /// Whether the template writes the date or time into a prompt, so that prompts of another day
   /// differ.
@@ -68,8 +68,8 @@ class PromptFormat {
   /// a text can spell, such as tags of a thought or of an answer, are kept.
   std::string answer_text(std::span<const std::int32_t> tokens) const;
 
-  // Conversations. text.system comes before one that has no system message. All of them throw
-  // InputError without a template.
+  // The functions below take conversations. text.system comes before a conversation that has no
+  // system message. Without a template they throw InputError.
   /// The tokens up to where the assistant speaks next.
   std::vector<std::int32_t> chat_tokens(const Conversation& conversation) const;
   /// The tokens of the whole conversation, after which nobody speaks.

@@ -16,7 +16,7 @@ bool is_general(const Unit& unit) {
 Unit unit_behind(const Node& node) {
   auto unit = find_unit(node.text);
   if (!unit) unreadable("words behind a value that may change it");
-  // degrees per second
+  // The value is in degrees, as in degrees per second.
   if (node.children[0].kind == Kind::degrees) unit = unit->times(Unit{{{"angle", 1}}});
   return *unit;
 }

@@ -47,7 +47,7 @@ class Cursor {
 
   void advance_to(std::size_t byte) { token_ = tokens_.at(byte); }  ///< a byte of the text
   void advance() { advance_to(token_.end); }
-  /// Gives the current token `words`, the end of its words, which is still to be read.
+  /// Replaces the current token's words by `words`, their end, which is still to be read.
   void keep_words(std::string words) { token_.text = std::move(words); }
   /// Each of these advances past the token if it is the current one, and says whether it was.
   bool take(std::string_view sign) { return is_sign(sign) && (advance(), true); }

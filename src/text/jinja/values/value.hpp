@@ -90,7 +90,7 @@ struct Text : Object {
 struct Items : Object {  ///< a list or tuple
   Items(Budget* budget, std::vector<Value> v, bool group = false);
   std::vector<Value> items;
-  bool group;  ///< a tuple of the filter groupby, whose fields have names
+  bool group;  ///< whether it is a tuple of the filter groupby, whose fields have names
 };
 
 struct Dict : Object {
