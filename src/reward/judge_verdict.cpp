@@ -151,8 +151,8 @@ Found score_tag(std::string_view said, bool) {
   return number(text::trim(inside));
 }
 
-/// 1 if the box holds -1, which says that no paragraph has a mistake, and 0 if it holds the index of
-/// the first paragraph with one. Critics answer so by the protocol of ProcessBench
+/// 1 if the box holds -1, which says that no paragraph has a mistake, and 0 if it holds the index
+/// of the first paragraph with one. Critics answer so by the protocol of ProcessBench
 /// (arXiv:2412.06559), including those of FAPO.
 Found error_index(std::string_view said, bool finished) {
   static const text::Extractor boxed("boxed");

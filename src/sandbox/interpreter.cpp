@@ -99,8 +99,8 @@ void Interpreter::stop() {
 
 namespace {
 
-/// The report of the process that runs the checks, written to a pipe that the program never has.
-/// fork_server.py, be_checks().
+/// The report of the process that runs the checks. be_checks() of fork_server.py writes it to a
+/// pipe that the program never has.
 struct Report {
   /// 'e': all checks ran; 'g': the program had ended before them; 't' and 'm': the checks ran out
   /// of time or memory; 'u': the checks cannot be used; 0: no report came.

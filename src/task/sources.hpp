@@ -40,8 +40,8 @@ PromptSet make_tags(const TaskSection& section, std::uint64_t seed);
 /// from 2, truth values from 3, lists from 4, an object within from 5.
 PromptSet make_json(const TaskSection& section, std::uint64_t seed);
 
-/// "number_words 5 at least;no_comma:" -> a text that was written to follow them. Level:
-/// instructions, 1 to 8, of the kinds in task/instruction_kinds.cpp.
+/// "number_words 5 at least;no_comma:" -> a text that follows both. Level: instructions, 1 to 8, of
+/// the kinds in task/instruction_kinds.cpp.
 PromptSet make_instructions(const TaskSection& section, std::uint64_t seed);
 
 /// "max A7 B9 C3:" -> "B"; "7+5 A11 B12:", "min ...", "next 2 5 8 ...". Level: options, 2 to 10;

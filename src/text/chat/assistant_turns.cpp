@@ -203,9 +203,9 @@ class Search {
     return same == before.size() ? same : std::string::npos;
   }
 
-  /// The byte after the usual head if that head is at byte `given`, else `given`. A template may ask
-  /// for a turn without a head and show the turn with one, for example after the result of a call.
-  /// The text up to byte `same` does not depend on the turn's words.
+  /// The byte after the usual head if that head is at byte `given`, else `given`. A template may
+  /// ask for a turn without a head and show the turn with one, for example after the result of a
+  /// call. The text up to byte `same` does not depend on the turn's words.
   std::size_t after_head(std::size_t given, std::size_t same) const {
     const std::size_t end = given + usual_.head.size();
     return !trim(usual_.head).empty() && end <= same && text_.substr(given).starts_with(usual_.head)

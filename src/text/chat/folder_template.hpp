@@ -24,8 +24,8 @@ struct FolderTemplate {
   /// names of the model's own.
   std::map<std::string, std::string> special_tokens;
 
-  /// The template for conversations with tools, or for those without. Throws InputError if the folder
-  /// has templates, but none for these.
+  /// The template for conversations with tools, or for those without. Throws InputError if the
+  /// folder has templates, but none for these.
   const std::string& for_tools(bool tools) const;
 };
 

@@ -98,8 +98,8 @@ class Announcements {
                ? t_.spelt(after)[0] - '0'
                : 0;
   }
-  /// The mark that joins an announcement to the one before it; empty if the announcement is an answer
-  /// alone.
+  /// The mark that joins an announcement to the one before it; empty if the announcement is an
+  /// answer alone.
   std::string_view join(std::size_t at) const {
     if (label(words().answers.after(t_, at)) > 1) return ", ";
     std::size_t first = at;

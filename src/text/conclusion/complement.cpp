@@ -43,8 +43,8 @@ bool is_led(const Tokens& t, std::size_t begin, std::size_t at, const Tokens& wo
   return announcement_words().complements.after(t, at - 1) == at;
 }
 
-/// The beginning of the clause that ends at token `at`: at "but", or after "however", a semicolon, a
-/// colon, or ", so".
+/// The beginning of the clause that ends at token `at`: at "but", or after "however", a semicolon,
+/// a colon, or ", so".
 std::size_t clause_begin(const Tokens& t, std::size_t begin, std::size_t at) {
   for (std::size_t i = at; i-- > begin;) {
     const bool turns = t.word(i) == "but" || t.word(i) == "however" || t.is(i, Kind::semicolon) ||

@@ -49,7 +49,7 @@ bool has_tokenizer(const std::filesystem::path& folder);  ///< whether it has a 
 TextFiles read_text_files(const std::filesystem::path& folder);
 
 /// A generation_config.json with all of `end_tokens` under eos_token_id. `json` is the folder's
-/// own, or empty if there is none. It is returned unchanged if it names them all.
+/// generation_config.json, or empty if there is none, and is returned unchanged if it names them.
 std::string with_end_tokens(const std::string& json, const std::vector<std::int32_t>& end_tokens);
 
 /// The text with one U+FFFD in place of each maximal ill-formed part, as Python's errors="replace"

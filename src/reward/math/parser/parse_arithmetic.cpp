@@ -30,7 +30,7 @@ Node added(Terms terms, Kind kind) {
 
 Node parse_product(Cursor& in) {
   bool only_integer = is_integer(in.token()), after_number = false;
-  const auto next = [&] {  // after_number: digits that follow would belong to the same number
+  const auto next = [&] {  // after_number: digits after the factor would continue its number
     const bool is_literal = in.token().kind == TokenKind::number;
     Node made = parse_factor(in);
     after_number = is_literal && made.kind == Kind::number;

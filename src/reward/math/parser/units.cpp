@@ -206,7 +206,7 @@ class UnitReader {
       at_ = std::size_t(unit.data() - text_.data()) + unit.size();
       word += unit;
     }
-    // a prefix of an unknown unit, not a counted thing
+    // The word is a prefix of an unknown unit, and no counted thing.
     if (word == "µ" || word == "μ") return false;
     const std::string lower = text::lower(word);
     const std::string_view next = word_at(at_);
