@@ -14,7 +14,7 @@ namespace {
 
 /// What programs print last when they ran out of memory. An allocation beyond RLIMIT_AS or a
 /// process beyond RLIMIT_NPROC fails inside the program, so only its own messages tell. They change
-/// the reason of a failure but no verdict, since the program has not passed in any case.
+/// how a failure is named but no verdict, since the program has not passed in any case.
 constexpr std::array kOfMemory = {"MemoryError", "bad_alloc", "Cannot allocate memory",
                                   "emory exhausted", "ut of memory"};
 constexpr std::array kOfProcesses = {"can't start new thread", "Cannot fork", "fork: retry",

@@ -40,8 +40,8 @@ struct Catch {
 
 struct Running {
   pid_t pid = -1;   ///< of the program's first process; killing it ends all that it started
-  int ending = -1;  ///< descriptor that becomes readable when the program has ended: a pipe with an
-                    ///< Ending, or a pid descriptor
+  int ending = -1;  ///< descriptor that becomes readable when the program has ended: a pipe or
+                    ///< socket that carries an Ending, or a pid descriptor
   std::vector<Feed> feeds;
   std::vector<Catch> catches;
   int owner = -1;  ///< socket; when its other end closes, nobody wants the outcome and the worker

@@ -98,7 +98,7 @@ enum class StatementKind : std::uint8_t {
 struct Signature {
   std::vector<int> symbols;
   std::vector<std::string> names;
-  std::vector<ExpressionPtr> defaults;  ///< of the last parameters, as many as have one
+  std::vector<ExpressionPtr> defaults;  ///< of the last parameters, those that have one
   bool uses_caller = false, uses_varargs = false, uses_kwargs = false;
 };
 
