@@ -63,8 +63,9 @@ Score judge_tag_structure(const Prompt& prompt, const Response& response);
 /// (arXiv:2512.00319). format: the answer is JSON and nothing else. validity: it contains JSON.
 /// structure: share of the schema's demands that are met (json_schema.hpp). correctness: share of
 /// the value's leaves that are in their places. length: 1 up to twice the bytes of the value
-/// written compactly, beyond that twice those bytes over the length. correct: the answer is JSON
-/// alone, meets every demand and equals the value. A repeated member is not JSON here.
+/// written compactly, beyond that twice those bytes over the length. Without a value both are 1.
+/// correct: the answer is JSON alone, meets every demand and equals the value, if there is one. A
+/// repeated member is not JSON here.
 Score judge_json(const Prompt& prompt, const Response& response);
 
 /// {"instruction_id_list": [...], "kwargs": [...]} as in IFEval's input file
