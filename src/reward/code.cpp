@@ -37,15 +37,17 @@ struct Result {
   std::uint32_t tests = 0, passed = 0;
   std::uint32_t by_program = 0;  ///< checks in which the program compared two objects of its own
   bool clock_ended = false;      ///< whether a limit of wall-clock or processor time ended a run
-  bool failed = false;           ///< whether the code failed a run, whatever the outcome of others
+  bool failed = false;           ///< whether the code failed a run, whatever the outcomes of other
+                                 ///< runs
   bool second_tier = false;
-  /// Reason of the first test that did not pass, which it names; of the first that the code failed,
-  /// if it failed one.
+  /// Names a test and says why it did not pass: the first test that the code failed, or, if it
+  /// failed none, the first whose outcome is unknown.
   std::string reason;
 
   /// Adds a run in which `good` of `count` tests passed. `test` names the one that did not, as
-  /// "test 2 of 5: ", or is empty if that is unknown. `wanted` is its output if outputs are
-  /// compared. The reason is for people who read verdicts; no prompt is made of it.
+  /// "test 2 of 5: ", or is empty if that is unknown. `wanted` is the output that this test asks
+  /// for, if outputs are compared. The reason is for people who read verdicts; no prompt is made of
+  /// it.
   void add(const Outcome& outcome, std::uint32_t count, std::uint32_t good, const std::string& test,
            const std::string* wanted = nullptr) {
     tests += count;
@@ -54,7 +56,7 @@ struct Result {
     second_tier = second_tier || outcome.tier == sandbox::Tier::landlock;
     if (good == count) return;
     clock_ended = clock_ended || outcome.end == End::timed_out;
-    // the way it ended is not a property of the code
+    // After these ends it is unknown whether the code is right.
     const bool is_unknown = outcome.end == End::sandbox_error || outcome.starved;
     if (!reason.empty() && (failed || is_unknown)) return;
     failed = failed || !is_unknown;

@@ -79,8 +79,8 @@ bool enter_item(Line& line, std::size_t& offset) {
   return true;
 }
 
-/// Number of open containers that the line continues; the line is then read up to their content. An
-/// item with an open block also takes lines with less indentation.
+/// Returns the number of open containers that the line continues, and reads the line up to their
+/// content. A list item with an open code block also continues on lines with less indentation.
 std::size_t go_on(Line& line, const std::vector<Container>& open, bool in_block) {
   std::size_t at = 0;
   for (; at < open.size(); ++at) {
@@ -152,7 +152,7 @@ std::vector<CodeBlock> code_blocks(std::string_view text) {
       blocks.back().code.append(line.rest()).append(end == std::string_view::npos ? "" : "\n");
       continue;
     }
-    fence.reset();  // the end of a block quote ends its blocks
+    fence.reset();  // the end of a block quote ends the code block in it
     open.resize(matched);
     enter_all(line, open);
     fence = fence_of(line);

@@ -15,7 +15,7 @@ namespace rollcall::reward {
 struct CodeBlock {
   std::string language;  ///< First word of the info string, in lower case; empty without one.
   std::string code;
-  bool closed = false;  ///< by a closing fence
+  bool closed = false;  ///< whether a closing fence ends the block
 };
 std::vector<CodeBlock> code_blocks(std::string_view text);
 
@@ -28,8 +28,8 @@ struct FoundCode {
 
 /// The last block in the tests' language, or without a language, that has what the tests need: the
 /// functions that asserts call, or input and output if those are compared. Sample outputs, shell
-/// sessions and examples of use lack it. If no block has it, the last block in the language; if the
-/// response has no fence, all of it.
+/// sessions and examples of use lack that. If no block has it, the last block in the language; if
+/// the response has no fence, all of it.
 FoundCode find_code(std::string_view response, bool finished, const CodeTests& tests);
 
 }  // namespace rollcall::reward

@@ -133,7 +133,8 @@ bool is_near(std::string_view got, std::string_view wanted, double tolerance) {
                     b = std::strtold(std::string(wanted).c_str(), nullptr);
   const long double scale = std::max(1.0L, std::fabs(b));
   const auto whole_a = integer_of(got), whole_b = integer_of(wanted);
-  if (whole_a && whole_b && tolerance * scale < 1) return *whole_a == *whole_b;  // of any length
+  // Whole numbers are compared as digits, so that they may have any length.
+  if (whole_a && whole_b && tolerance * scale < 1) return *whole_a == *whole_b;
   const long double rounding = tolerance > 0
                                    ? tolerance * 4 * std::numeric_limits<double>::epsilon() +
                                          4 * std::numeric_limits<long double>::epsilon()

@@ -44,7 +44,7 @@ Riddle parse_riddle(std::string_view reference) {
 bool uses_only(std::vector<std::int64_t> used, std::vector<std::int64_t> given) {
   std::sort(used.begin(), used.end());
   std::sort(given.begin(), given.end());
-  // counts how often each number occurs
+  // std::includes() also counts how often each number occurs
   return std::includes(given.begin(), given.end(), used.begin(), used.end());
 }
 

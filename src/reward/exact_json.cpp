@@ -116,7 +116,8 @@ class Reader final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool open(Json value) {
-    open_.push_back(&placed(std::move(value)));  // stays at this address until it is closed
+    open_.push_back(&placed(std::move(value)));  // the value stays at this address until it is
+                                                 // closed
     return true;
   }
   bool close() {

@@ -11,9 +11,10 @@ namespace rollcall::reward {
 
 struct Response {
   std::string_view text;                  ///< the policy's text, without its end token
-  bool finished = false;                  ///< false if the token limit cut it
+  bool finished = false;                  ///< false if the token limit cut the text
   std::optional<text::Extracted> answer;  ///< the answer in the text, if the extraction found one
-  bool whole = true;  ///< The answer is the response as it is, and must be spelt as the task asks.
+  bool whole = true;  ///< whether `answer` is the whole response, which must then be spelt as the
+                      ///< task asks
 };
 
 // All return the components {correct, format} first, in [0, 1], and some return more after them. An
@@ -62,8 +63,9 @@ Score judge_tag_structure(const Prompt& prompt, const Response& response);
 /// (arXiv:2512.00319). format: the answer is JSON and nothing else. validity: it contains JSON.
 /// structure: share of the schema's demands that are met (json_schema.hpp). correctness: share of
 /// the value's leaves that are in their places. length: 1 up to twice the bytes of the value
-/// written compactly, beyond that twice those bytes over the length. correct: the answer is JSON
-/// alone, meets every demand and equals the value. A repeated member is not JSON here.
+/// written compactly, beyond that twice those bytes over the length. Without a value both are 1.
+/// correct: the answer is JSON alone, meets every demand and equals the value, if there is one. A
+/// repeated member is not JSON here.
 Score judge_json(const Prompt& prompt, const Response& response);
 
 /// {"instruction_id_list": [...], "kwargs": [...]} as in IFEval's input file

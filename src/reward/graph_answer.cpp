@@ -85,7 +85,8 @@ Marks value(const Graph& g, std::string_view text) {
   return {format, correct, double(correct), format ? "the number is another" : "it is no number"};
 }
 
-/// Jaccard: |A & B| / |A | B|.
+/// Judges a set of nodes. The partial mark is Jaccard's index of named and right nodes, |A & B| /
+/// |A | B|.
 Marks node_set(const Graph& g, std::string_view text) {
   const auto named = nodes_named(text, g.size());
   if (!named || !are_distinct(*named)) return {.reason = "it is no list of different nodes"};

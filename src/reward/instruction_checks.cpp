@@ -29,7 +29,8 @@ std::size_t number_of(const Json& arguments, const char* key) {
   return std::size_t(whole_number(arguments.at(key), 0, kMost));
 }
 
-/// Relations: IFEval's "at least" and "less than", and also "exactly".
+/// Whether `count` has the demanded relation to the demanded number: IFEval's "at least" or "less
+/// than", or "exactly".
 bool relates(std::size_t count, const Json& arguments, const char* relation, const char* number) {
   const auto name = text_of(arguments, relation);
   const std::size_t n = number_of(arguments, number);
@@ -87,8 +88,8 @@ bool number_sentences(const Json& a, Text t) {
   return relates(text::count_sentences(t), a, "relation", "num_sentences");
 }
 
-/// Number of paragraphs between ***. Only the first and the last may be empty, and are then not
-/// counted.
+/// Whether the text has exactly the wanted number of paragraphs, separated by ***. Only the first
+/// and the last may be empty, and are then not counted.
 bool number_paragraphs(const Json& a, Text t) {
   const std::size_t wanted = number_of(a, "num_paragraphs");
   const auto pieces = text::split(t, "***");
@@ -101,7 +102,8 @@ bool number_paragraphs(const Json& a, Text t) {
   return count == wanted;
 }
 
-/// First word of the n-th of the paragraphs between empty lines.
+/// Whether the text has exactly the wanted number of paragraphs, separated by empty lines, and the
+/// n-th begins with the wanted word.
 bool nth_paragraph_first_word(const Json& a, Text t) {
   const std::size_t wanted = number_of(a, "num_paragraphs"), nth = number_of(a, "nth_paragraph");
   const auto word = text::lower(text_of(a, "first_word"));
@@ -113,7 +115,7 @@ bool nth_paragraph_first_word(const Json& a, Text t) {
   return !words.empty() && text::lower(words.front()) == word;
 }
 
-/// Number of brackets that end on their line: [address].
+/// Whether at least the wanted number of brackets close on the line on which they open: [address].
 bool number_placeholders(const Json& a, Text t) {
   const std::size_t wanted = number_of(a, "num_placeholders");
   std::size_t count = 0;
@@ -135,7 +137,7 @@ bool postscript(const Json& a, Text t) {
   return closed(t).find(closed(text_of(a, "postscript_marker"))) != std::string::npos;
 }
 
-/// Number of lines that begin with - or a single *.
+/// Whether exactly the wanted number of lines begin with - or a single *.
 bool number_bullets(const Json& a, Text t) {
   const std::size_t wanted = number_of(a, "num_bullets");
   std::size_t count = 0;
@@ -153,7 +155,8 @@ bool constrained_response(const Json&, Text t) {
                      [&](Text answer) { return t.find(answer) != kNone; });
 }
 
-/// Number of *highlights* or **highlights** that end on their line.
+/// Whether at least the wanted number of *highlights* or **highlights** close on the line on which
+/// they open.
 bool number_highlights(const Json& a, Text t) {
   const std::size_t wanted = number_of(a, "num_highlights");
   std::size_t count = 0;
@@ -169,7 +172,8 @@ bool number_highlights(const Json& a, Text t) {
   return count >= wanted;
 }
 
-/// Number of sections that begin like "Section 1", with the splitter and a number.
+/// Whether at least the wanted number of sections begin like "Section 1", with the splitter and a
+/// number.
 bool multiple_sections(const Json& a, Text t) {
   const auto splitter = text_of(a, "section_spliter");  // sic: IFEval's key
   const std::size_t wanted = number_of(a, "num_sections");

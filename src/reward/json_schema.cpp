@@ -93,7 +93,8 @@ struct Keyword {
   const char* name;
   Of of;
   bool (*fits)(const Json& wanted);
-  /// nullptr if the keyword demands nothing, or leads into the value
+  /// Whether the value meets the keyword. nullptr if the keyword demands nothing, or only of parts
+  /// of the value.
   bool (*holds)(const Json& wanted, const Json& value);
 };
 
@@ -146,7 +147,8 @@ void walk(const Json& schema, const Json& value, const std::string& place, Schem
 void walk_object(const Json& schema, const Json& value, const std::string& place,
                  SchemaMarks& marks) {
   if (!value.is_object())
-    // its keywords do not concern other values (JSON Schema 2020-12, validation, section 6.5)
+    // The keywords of objects do not concern other values (JSON Schema 2020-12, validation, section
+    // 6.5).
     return;
   const Json none = Json::object();
   const Json& properties = schema.contains("properties") ? schema.at("properties") : none;

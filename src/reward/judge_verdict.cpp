@@ -48,7 +48,7 @@ Found number(std::string_view text) {
   double value = 0.0;
   const auto [end, fault] =
       std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  // neither "nan" nor a second sign
+  // excludes "nan" and a second sign, which from_chars() would take
   const bool is_number = !text.empty() && (is_digit(text.front()) || text.front() == '.');
   if (!is_number || fault != std::errc() || end != text.data() + text.size() ||
       !std::isfinite(value))
@@ -79,7 +79,7 @@ Found first_integer(std::string_view given, bool finished) {
     std::size_t end = at;
     std::string digits;
     while (end < said.size() && is_digit(said[end])) digits += said[end++];
-    // 1,050
+    // commas between groups of digits, as in 1,050
     for (const bool short_first = digits.size() <= 3; short_first && is_group(said, end); end += 4)
       digits += said.substr(end + 1, 3);
     // "7." may still become 7.5
@@ -151,8 +151,9 @@ Found score_tag(std::string_view said, bool) {
   return number(text::trim(inside));
 }
 
-/// The index of the paragraph with the first mistake, or -1, as critics answer by the protocol of
-/// ProcessBench (arXiv:2412.06559), including those of FAPO.
+/// 1 if the box holds -1, which says that no paragraph has a mistake, and 0 if it holds the index
+/// of the first paragraph with one. Critics answer so by the protocol of ProcessBench
+/// (arXiv:2412.06559), including those of FAPO.
 Found error_index(std::string_view said, bool finished) {
   static const text::Extractor boxed("boxed");
   const auto found = boxed.find(said, finished);

@@ -24,10 +24,8 @@ class VerdictReader {
   /// for an unknown rule, naming the nearest, and for a scale with a rule that gives 0 or 1.
   VerdictReader(const std::string& given, double lowest, double highest);
 
-  bool takes_first() const {
-    return takes_first_;
-  }  ///< Whether text after a verdict changes nothing.
-     ///< changes nothing
+  /// Whether text after a verdict cannot change what read() returns.
+  bool takes_first() const { return takes_first_; }
   /// The verdict, from 0 to 1. Nothing if the text has no verdict outside of thoughts
   /// (<think>...</think>), or one that the token limit may have cut (`finished` is false then), or
   /// one outside the scale.

@@ -139,7 +139,8 @@ bool is_only_approved_or_explained(std::string_view text) {
 /// more than one.
 std::optional<std::size_t> named_option(std::string_view text,
                                         const std::vector<std::string>& options) {
-  // an option may look like words around one
+  // The text of an option may begin like words around an option, so the whole text is compared
+  // first.
   for (const std::string_view whole : {text, without_marks(text), without_words_around(text)}) {
     const auto is_text = [&](const std::string& option) {
       return !option.empty() && same(option, whole);

@@ -161,7 +161,7 @@ Score judge_quantity(const Prompt& prompt, const Response& response) {
   if (unit.ends_with('.')) unit.pop_back();
   const auto spelt = [&](const std::string& spelling) {
     return spelling == unit || (spelling.size() > 3 && spelling == text::lower(unit));
-  };  // Metres, but not KM
+  };  // a spelling of more than three letters may have capitals: "Metres", but not "KM"
   const bool format = unit.empty() || std::any_of(wanted.unit.begin(), wanted.unit.end(), spelt);
   const bool correct = format && *value == wanted.value;
   return score_of({double(correct), double(format), format ? closeness(*value, wanted.value) : 0.0},

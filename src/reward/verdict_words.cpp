@@ -161,7 +161,7 @@ std::string unquoted(std::string_view said, bool finished) {
     while (close < t.size() && !is_quote(close) &&
            !(t.is(close, Kind::line) && !t.spelt(i).starts_with("```")))
       ++close;
-    // not closed yet
+    // The quotation is not closed yet, so its text is left out.
     if (close >= t.size() && !finished)
       return kept + std::string(said.substr(from, t[i].begin - from));
     if (!is_quote(close)) continue;

@@ -25,9 +25,10 @@ struct Verifier {
   const char* meaning;
   /// Names in the order of Score::components; the first is "correct".
   std::vector<std::string> components;
-  /// How it finds the answer unless the run file says: a row of text/answer/extract.cpp.
+  /// The rule by which the answer is found if the run file names none: a row of
+  /// text/answer/extract.cpp.
   const char* extract;
-  const char* answers;  ///< What its answers are if they are never numbers; else nullptr.
+  const char* answers;  ///< what its answers are if they are never numbers; else nullptr
   /// Fills components, correct and answer for one response.
   Score (*judge)(const Prompt& prompt, const Response& response);
 };
@@ -36,7 +37,7 @@ const Verifier& find_verifier(const std::string& name);  ///< throws ConfigError
 /// The verifier of reward.verifier or, if that is empty, the task's.
 const Verifier& chosen_verifier(const RewardSection& section, const std::string& of_task);
 std::vector<std::string> verifier_names();
-/// whether it needs a started sandbox (sandbox/sandbox.hpp)
+/// whether the verifier needs a started sandbox (sandbox/sandbox.hpp)
 bool runs_code(const Verifier& verifier);
 
 /// Judges the answers of a run, with a verifier or with the command in its place, and finds the
@@ -74,7 +75,7 @@ class Grader {
 
   const Verifier* verifier_;
   text::Extractor extractor_;
-  std::vector<FormParser> parsers_;  ///< for the forms that have an instruction
+  std::vector<FormParser> parsers_;  ///< the forms that have an instruction
   bool evaluates_plainly_ = true;
   double format_weight_;
   bool is_command_;

@@ -20,16 +20,17 @@ namespace rollcall::sandbox {
 namespace {
 
 constexpr rlim_t kDescriptors = 256, kStack = 8 << 20;
-// Processes of the same user: worker, warm interpreter, checks (two), init, and one that is being
-// reaped.
+// RLIMIT_NPROC counts all processes of a user, so these come on top of a run's: the worker, the
+// warm interpreter, two of the checks, the first process of the run's pid namespace, and one that
+// is being reaped.
 constexpr int kOwnProcesses = 6;
 
 std::vector<std::pair<int, rlimit>> resource_limits(const Limits& limits, std::uint64_t own_size) {
   const auto at = [](rlim_t value) { return rlimit{value, value}; };
   const rlim_t cpu_s = rlim_t(limits.cpu_s);
   std::vector<std::pair<int, rlimit>> all = {
-      // SIGXCPU at the limit is unambiguous; SIGKILL, a second later for programs that ignore it,
-      // is not.
+      // At the limit the kernel sends SIGXCPU, which means nothing else. A second later it sends
+      // SIGKILL to programs that ignore SIGXCPU; that signal may also have another cause.
       {RLIMIT_CPU, {cpu_s, cpu_s + 1}},
       {RLIMIT_AS, at(limits.memory + own_size)},
       {RLIMIT_FSIZE, at(limits.files)},
@@ -45,7 +46,7 @@ std::vector<std::pair<int, rlimit>> resource_limits(const Limits& limits, std::u
   for (auto& [resource, limit] : all) {
     rlimit now{};
     if (::getrlimit(__rlimit_resource_t(resource), &now) != 0) continue;
-    // a limit of the site may be lower
+    // the site may have set a lower limit, which cannot be raised
     limit = {std::min(limit.rlim_cur, now.rlim_max), std::min(limit.rlim_max, now.rlim_max)};
   }
   return all;

@@ -31,8 +31,8 @@ void become_inside_user();
 /// Mounts read-only /usr, /bin and /lib*, parts of /etc, four devices, an empty /proc and an empty
 /// /tmp, and unmounts the rest.
 void enter_minimal_root();
-/// Throws for the machine's root, whose processes the kernel does not count, under whatever id it
-/// appears here.
+/// Throws if the kernel does not limit the number of processes of this user (RLIMIT_NPROC). It does
+/// not limit those of the machine's root, whatever id root has within the namespaces.
 void demand_limited_processes();
 /// Keeps CAP_SYS_ADMIN in the worker's own user namespace, also over exec, for the worker and the
 /// warm interpreter alone.
@@ -47,8 +47,8 @@ bool landlock_is_complete();
 /// What a run's process asks of the kernel. The worker computes it, because each allocation in a
 /// forked child copies a page.
 struct Restraints {
-  std::string folder;                          ///< mount options of its tmpfs
-  std::vector<std::pair<int, rlimit>> limits;  ///< by resource
+  std::string folder;                          ///< mount options of the tmpfs on /tmp
+  std::vector<std::pair<int, rlimit>> limits;  ///< by resource (RLIMIT_...)
 };
 Restraints restraints_of(const Limits& limits,
                          /// `own_size` is the address space in bytes that the program's own code
@@ -63,9 +63,10 @@ int limit_resources(const Restraints& restraints);
 int give_up_capabilities();
 int install(const std::vector<sock_filter>& filter);  ///< sets no_new_privs first
 
-std::uint64_t address_space();  ///< of this process, in bytes; reads /proc
+std::uint64_t address_space();  ///< bytes of address space that this process has mapped; reads
+                                ///< /proc
 
-/// The same limits as text for the warm interpreter: "NUMBER SOFT HARD" each.
+/// The resource limits as text for the warm interpreter, "NUMBER SOFT HARD" for each.
 std::string resource_options(const Limits& limits);
 
 }  // namespace rollcall::sandbox

@@ -22,7 +22,7 @@ namespace {
 
 #include "sandbox/python.inc"  // kForkServer, the text of the files in python/
 
-// the last one only if there are tests
+// The pipes of a run. kTests exists only for a program with checks.
 enum Place { kIn, kOut, kErr, kProgram, kReport, kTests, kPlaces };
 constexpr const char* kPython = "/usr/bin/python3";
 constexpr int kServer = 3, kNamespace = 4, kFilter = 5;  // descriptors of the interpreter; those it
@@ -40,7 +40,8 @@ int filter_file(const std::vector<sock_filter>& filter) {
 }
 
 [[noreturn]] void become_interpreter(const WorkerSetup& setup, int server) {
-  // Moved above all fixed numbers first, so that no descriptor is overwritten before it is moved.
+  // All descriptors are moved above the fixed numbers first, so that none is overwritten before it
+  // is moved to its number.
   const int filter = ::fcntl(filter_file(setup.filter), F_DUPFD_CLOEXEC, 64),
             nothing = ::fcntl(::open("/dev/null", O_RDWR | O_CLOEXEC), F_DUPFD_CLOEXEC, 64);
   const int socket = ::fcntl(server, F_DUPFD_CLOEXEC, 64);
@@ -98,13 +99,12 @@ void Interpreter::stop() {
 
 namespace {
 
-/// The report of the process that runs the checks, written to a pipe that the program never has.
-/// fork_server.py, be_checks().
+/// The report of the process that runs the checks. be_checks() of fork_server.py writes it to a
+/// pipe that the program never has.
 struct Report {
-  /// 'e': all checks ran; 'g': the program had ended before; 't' and 'm': they ran out of time or
-  /// memory; 'u': they cannot be used; 0: no report.
+  /// 'e': all checks ran; 'g': the program had ended before them; 't' and 'm': the checks ran out
+  /// of time or memory; 'u': the checks cannot be used; 0: no report came.
   char end = 0;
-  ///< or memory, 'u' they are of no use, 0 nothing was said
   std::string reason;
 
   Report(std::string_view bytes, Counts& counts) {
@@ -118,8 +118,9 @@ struct Report {
   }
 };
 
-/// Combines outcome and report. `outcome` says how the program ended, which decides if it ended
-/// before its checks did; after them it was killed.
+/// Sets the outcome of a program with checks. `outcome` says how the program ended. With 'e', 't',
+/// 'm' and 'u' the report decides, because the program was killed after its checks. Otherwise the
+/// program's end decides, and a program that seems to have passed, or was killed, has failed.
 void judge(Outcome& outcome, const Report& report, const Limits& limits) {
   const auto settle = [&](End end, std::string reason) {
     outcome.end = end, outcome.reason = std::move(reason);
@@ -141,7 +142,7 @@ void judge(Outcome& outcome, const Report& report, const Limits& limits) {
     case 'g':
       if (outcome.end == End::passed || was_killed) settle(End::failed, report.reason);
       return;
-    default:  // the program has passed an object that ended the checks
+    default:  // no report: an object of the program has ended the process of the checks
       if (outcome.end == End::passed || was_killed)
         settle(End::failed, "its checks ended before they could report");
   }
@@ -165,7 +166,8 @@ Outcome Interpreter::run(const Request& request) {
     theirs[std::size_t(place)] = pipe.theirs;
   }
   Feed tests{&pipes.all[kTests].ours, request.program.checks};
-  if (checked) feed(tests);  // the pipe is full before the interpreter reads it
+  // The interpreter finds the pipe full; "whole" below says that the pipe holds all checks.
+  if (checked) feed(tests);
   const std::string limits =
       resource_options(request.limits) + fmt::format("files {} wall {} {}", request.limits.files,
                                                      request.limits.wall_s,

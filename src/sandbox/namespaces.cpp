@@ -31,7 +31,8 @@ namespace {
 constexpr const char* kFolders[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 constexpr const char* kFiles[] = {"/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime"};
 constexpr const char* kDevices[] = {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"};
-// far above the ids of people; the second is within the 65,536 ids of most containers
+// First ids of the workers' users outside of the namespaces. The first is far above the ids of
+// people; the second is tried after it, since most containers have only 65,536 ids.
 constexpr unsigned kFreeIds[] = {2146435072U, 64000U};
 
 void demand(bool ok, const std::string& what) {
@@ -51,8 +52,9 @@ bool write_file(const std::string& path, const std::string& text) {
   return ok;
 }
 
-/// The mounts below the newest mount at `root`, parents first, as /proc/self/mountinfo lists them:
-/// "ID PARENT DEVICE ROOT PATH ...". It also lists the hidden mounts of an older mount there.
+/// The mounts below the newest mount at `root`, parents first. /proc/self/mountinfo lists mounts as
+/// "ID PARENT DEVICE ROOT PATH ...", also those below an older mount at `root`, which are hidden
+/// and left out here.
 std::vector<std::string> mounts_under(const std::string& root) {
   struct Mount {
     int id = 0, parent = 0;
@@ -72,7 +74,8 @@ std::vector<std::string> mounts_under(const std::string& root) {
   for (const Mount& mount : all) {
     if (!within.contains(mount.parent)) continue;
     within.insert(mount.id);
-    // a name with a space is escaped here, so it is not found and the set-up ends with an error
+    // mountinfo escapes a space in a name, so such a path is not found and the set-up ends with an
+    // error
     found.push_back(mount.path);
   }
   return found;
@@ -149,7 +152,7 @@ bool map_ids(pid_t child, unsigned number) {
 }
 
 void become_inside_user() {
-  // EPERM: "deny" above
+  // EPERM is expected where map_ids() has written "deny" to setgroups
   if (::setgroups(0, nullptr) != 0) demand(errno == EPERM, "cannot drop supplementary groups");
   demand(::setresgid(kInsideId, kInsideId, kInsideId) == 0 &&
              ::setresuid(kInsideId, kInsideId, kInsideId) == 0,
@@ -174,7 +177,7 @@ void demand_limited_processes() {
 }
 
 void enter_minimal_root() {
-  const std::string root = "/tmp";  // of this mount namespace alone
+  const std::string root = "/tmp";  // the new root is built here, in a mount namespace of its own
   demand(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0,
          "cannot make mounts private");
   demand(::mount("tmpfs", root.c_str(), "tmpfs", MS_NOSUID | MS_NODEV,
@@ -199,7 +202,7 @@ void keep_only_mount_rights() {
   constexpr int kNoRoot =
       SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED;
   demand(::prctl(PR_SET_SECUREBITS, kNoRoot, 0, 0, 0) == 0, "cannot take root's rights away");
-  // inheritable while the bounding set still has it
+  // CAP_SYS_ADMIN becomes inheritable while the bounding set has it; afterwards it could not.
   set_capabilities(1U << CAP_SYS_ADMIN | 1U << CAP_SETPCAP, 1U << CAP_SYS_ADMIN);
   for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability)
     demand(::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0, "cannot drop capabilities");

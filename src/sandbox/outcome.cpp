@@ -12,9 +12,9 @@
 namespace rollcall::sandbox {
 namespace {
 
-/// Last words of programs that ran out of memory. An allocation beyond RLIMIT_AS or a process
-/// beyond RLIMIT_NPROC fails inside the program, so only its own messages tell. No verdict depends
-/// on them, since the program has not passed.
+/// What programs print last when they ran out of memory. An allocation beyond RLIMIT_AS or a
+/// process beyond RLIMIT_NPROC fails inside the program, so only its own messages tell. They change
+/// how a failure is named but no verdict, since the program has not passed in any case.
 constexpr std::array kOfMemory = {"MemoryError", "bad_alloc", "Cannot allocate memory",
                                   "emory exhausted", "ut of memory"};
 constexpr std::array kOfProcesses = {"can't start new thread", "Cannot fork", "fork: retry",
@@ -28,8 +28,9 @@ bool speaks(const std::string& err, const std::array<const char*, N>& words) {
                      [&](const char* word) { return tail.find(word) != std::string_view::npos; });
 }
 
-/// Whether the processor time has reached its limit. The limit is counted in ticks, and the
-/// reported time may be some tenths of a second lower on a virtual machine.
+/// Whether the program used three quarters of its processor time or more. The kernel counts the
+/// limit in ticks, and on a virtual machine the reported time may be some tenths of a second below
+/// it.
 bool is_at_limit(const Outcome& outcome, const Limits& limits) {
   return outcome.counts.cpu_us * 4 >= std::uint64_t(limits.cpu_s) * 3'000'000;
 }

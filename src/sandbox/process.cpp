@@ -25,8 +25,8 @@ namespace {
 
 enum Place { kIn, kOut, kErr, kEnding, kPlaces };
 
-/// In place of an Ending, a process that cannot become the program sends the step that failed and
-/// the errno.
+/// The wait_status of the Ending from a process that could not become the program. Its cpu_us then
+/// holds the errno, and its peak_kib the step that failed (an index of kSteps).
 constexpr std::int64_t kNotStarted = -1;
 
 [[noreturn]] void give_up(int ending, std::int64_t step) {
@@ -41,7 +41,8 @@ constexpr std::array kSteps = {"mounting /tmp",       "giving up capabilities",
                                "running the command", "writing the files",
                                "starting a process"};
 
-/// All that the processes of a run need. It is forked with them, and they allocate nothing.
+/// All that the processes of a run need. It is made before they are forked, so that they allocate
+/// nothing.
 struct Run {
   const Request& request;
   const WorkerSetup& setup;
@@ -63,7 +64,7 @@ struct Run {
 
 void close_others_on_exec() {
   if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
-  // for Linux before 5.11; a worker opens few descriptors
+  // Linux before 5.11 lacks this flag; a worker opens few descriptors.
   for (int descriptor = 3; descriptor < 1024; ++descriptor)
     ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
 }
@@ -99,13 +100,14 @@ bool write_files(const Program& program) {
   give_up(run.ending(), 4);
 }
 
-/// Runs in the process that becomes the program. From here on only three pipes stay open.
+/// Runs in the process that becomes the program. Its three standard streams are pipes; all other
+/// descriptors close on exec.
 [[noreturn]] void become_program(const Run& run) {
   const int ending = run.ending();
   for (int place = kIn; place <= kErr; ++place) ::dup2(run.pipes[std::size_t(place)].theirs, place);
   close_others_on_exec();
   for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGUSR2})
-    // SIGUSR1 and SIGHUP ask the job to stop, which lets programs finish
+    // SIGUSR1 and SIGHUP stay ignored: they ask the job to stop, and the job lets programs finish.
     ::signal(number, SIG_DFL);
   ::setsid();  // kill(0) would reach the worker's process group
   if ((errno = give_up_capabilities()) != 0) give_up(ending, 1);
@@ -146,7 +148,7 @@ Ending wait_for(pid_t program) {
   if (program == 0) become_program(run);
   for (int place = kIn; place <= kErr; ++place) ::close(run.pipes[std::size_t(place)].theirs);
   const Ending reported = wait_for(program);
-  // if the worker is gone, this process has been ended too
+  // The write fails if the worker is gone, and then the kernel has ended this process too.
   (void)!::write(ending, &reported, sizeof reported);
   ::_exit(0);
 }
@@ -164,12 +166,14 @@ pid_t begin(const Run& run) {
   become_program(run);
 }
 
-/// Reaps a process that has ended. Returns the Ending that it wrote, or what its parent sees if it
-/// was killed.
+/// Reaps `child`, which has ended, and says how the program ended. That is the Ending that came
+/// through the pipe `ending`, or else the wait status of `child`. The wait status is the rule in
+/// the second tier, where `child` is the program, and means a kill in the first, where `child` is
+/// the first process of the pid namespace.
 Ending bury(pid_t child, int ending, std::optional<Ending> reported) {
   int status = 0;
   rusage usage{};
-  // returns once the whole pid namespace is gone
+  // In the first tier this returns once every process of the pid namespace is gone.
   while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) continue;
   Ending late;
   if (!reported && ::read(ending, &late, sizeof late) == sizeof late) reported = late;
@@ -191,7 +195,8 @@ Outcome run_process(const Request& request, const WorkerSetup& setup, int owner)
   Outcome outcome;
   outcome.tier = setup.tier;
   int pid_descriptor = -1;
-  // the pipe closes on exec, long before the end
+  // In the second tier the pipe closes when the program is executed, long before its end, so a pid
+  // descriptor shows the end.
   if (setup.tier == Tier::landlock) pid_descriptor = int(::syscall(SYS_pidfd_open, child, 0U));
   Running running{child,
                   pid_descriptor >= 0 ? pid_descriptor : pipes.all[kEnding].ours,

@@ -7,11 +7,12 @@
 
 namespace rollcall::sandbox {
 
-/// `owner` is a socket; when its other end closes, the calling process ends.
+/// Runs a command or a function in a process of its own. `owner` is the socket to the process that
+/// asked for the run; when its other end closes, the calling process ends.
 Outcome run_process(const Request& request, const WorkerSetup& setup, int owner);
 
-/// Kills and reaps every child that is left, and empties the working folder of the second tier,
-/// which nothing else does.
+/// Empties the working folder of the second tier, which later runs share. Does nothing in the first
+/// tier, where a run's /tmp ends with its namespace.
 void tidy(const WorkerSetup& setup);
 
 }  // namespace rollcall::sandbox

@@ -45,13 +45,14 @@ Got read_once(Catch& pipe) {
 
 namespace {
 
-// a longer time between looks means that the job was suspended
+// A longer time between two looks at the clock means that the job was suspended.
 constexpr double kSuspended_s = 1.0;
-// between looks at a run's processes, since memory is filled at some GB/s
+// Time between two looks at the memory of a run's processes. It is short, since a program can fill
+// some GB/s.
 constexpr double kLook_s = 0.05;
 
-/// What has to be known when the wall clock ends a run. `late_s` is how long this process itself
-/// had to wait.
+/// What has to be known when the wall clock ends a run. `late_s` is the time by which poll() woke
+/// this worker too late, which is how long the worker itself waited for a processor.
 Waiting waiting_of(const Running& running, double late_s) {
   Waiting waiting{usage_of(*running.outside, running.pid), late_s, std::nullopt};
   if (!waiting.usage) waiting.pressure = pressure_of(*running.outside);
@@ -79,7 +80,7 @@ End attend(Running& running, double wall_s, std::optional<Ending>& reported) {
     waits.clear();
     waits.push_back({running.ending, POLLIN, 0});
     waits.push_back({running.owner, POLLRDHUP, 0});
-    // poll() ignores closed descriptors, which are -1
+    // A descriptor that is closed is -1, and poll() ignores it.
     for (const Feed& f : running.feeds) waits.push_back({*f.descriptor, POLLOUT, 0});
     for (const Catch& c : running.catches)
       waits.push_back({forced == End::passed ? *c.descriptor : -1, POLLIN, 0});

@@ -28,7 +28,7 @@ struct Feed {
   std::string_view rest;
 };
 
-/// Writes as much as the pipe takes, and closes it when nothing is left or nobody reads.
+/// Writes as many bytes as the pipe takes. Closes the pipe when no bytes are left or nobody reads.
 void feed(Feed& feed);
 
 /// A pipe out of the program and the bytes that came, never more than `most`.
@@ -39,23 +39,25 @@ struct Catch {
 };
 
 struct Running {
-  pid_t pid = -1;   ///< killed with all processes that it started
-  int ending = -1;  ///< descriptor from which an Ending comes, or the end of the file
+  pid_t pid = -1;   ///< of the program's first process; killing it ends all that it started
+  int ending = -1;  ///< descriptor that becomes readable when the program has ended: a pipe or
+                    ///< socket that carries an Ending, or a pid descriptor
   std::vector<Feed> feeds;
   std::vector<Catch> catches;
-  int owner = -1;  ///< when its other end closes, nobody wants the outcome and the process ends
+  int owner = -1;  ///< socket; when its other end closes, nobody wants the outcome and the worker
+                   ///< ends
   const Outside* outside = nullptr;
-  /// Limit in bytes for all its processes together, if it may have several.
+  /// Limit in bytes for all processes of the program together, watched while it has more than one.
   std::uint64_t memory = 0;
-  Waiting waiting{};  ///< filled if the wall clock ends it
+  Waiting waiting{};  ///< filled if the wall clock ends the program
 };
 
 /// Feeds and reads the program until it has ended. Returns the reason for which it was ended by
 /// force, or End::passed if it ended by itself; fills `reported` if an Ending came.
 End attend(Running& running, double wall_s, std::optional<Ending>& reported);
 
-/// Reads what is left in the pipes once nobody can write any more. Returns false if that exceeds
-/// the limit.
+/// Reads what is left in the pipes once nobody can write any more. Returns false if a Catch would
+/// then hold more than its `most` bytes.
 bool drain(Running& running);
 
 }  // namespace rollcall::sandbox

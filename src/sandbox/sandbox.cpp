@@ -1,4 +1,4 @@
-// The side of the program: a pool of connections to workers.
+// The pool of connections to workers, in the process that wants programs run.
 #include "sandbox/sandbox.hpp"
 
 #include "base/errors/error.hpp"

@@ -15,7 +15,7 @@ namespace rollcall::sandbox {
 /// outcome says if it ended the run.
 struct Limits {
   std::int64_t cpu_s = 5;  ///< processor time of each process, whole seconds (RLIMIT_CPU)
-  double wall_s = 20;      ///< from the start of the run until it is killed
+  double wall_s = 20;      ///< seconds from the start of the run until it is killed
   std::uint64_t memory = 512ULL << 20;  ///< bytes of address space of each process
   std::uint64_t output = 1ULL << 20;    ///< bytes of standard output and of standard error, each
   std::uint64_t files = 32ULL << 20;    ///< bytes in /tmp, and of one file
@@ -43,12 +43,13 @@ using Function = int (*)(std::string_view input, std::string& output);
 struct Program {
   enum class Kind : std::uint8_t { python, command, function };
   Kind kind = Kind::command;
-  std::string code;  ///< python: the source of __main__; forked from a warm interpreter
+  std::string code;  ///< python: the source of __main__, run in a fork of a warm interpreter
   /// python: statements about the code's names, run in a process of their own (python/checks.py).
   /// Each assert at their top level is a test.
   std::string checks;
-  std::vector<std::string> argv;  ///< command: found in /usr/bin and /bin where it has no slash
-  /// command: names without a slash and contents of files in its working folder
+  std::vector<std::string> argv;  ///< command: words; the first is found in /usr/bin and /bin if it
+                                  ///< has no slash
+  /// command: files of its working folder, each a name without a slash and the content
   std::vector<std::pair<std::string, std::string>> files;
   Function function = nullptr;
 };
@@ -58,9 +59,9 @@ Program command(std::vector<std::string> argv,
                 std::vector<std::pair<std::string, std::string>> files = {});
 Program function(Function f);
 
-/// `passed` means exit status 0 and, if there are checks, that all passed; `failed` another status
-/// or a failed check; `crashed` that a signal ended it which no limit sent. After `sandbox_error`
-/// nothing is known about the program, and `reason` says why.
+/// How a run ended. `passed`: exit status 0 and, if there are checks, all of them passed. `failed`:
+/// another status or a failed check. `crashed`: a signal ended it that no limit sent.
+/// `sandbox_error`: nothing is known about the program, and Outcome::reason says why.
 enum class End : std::uint8_t {
   passed,
   failed,
@@ -89,9 +90,9 @@ struct Outcome {
   std::string out, err;  ///< up to Limits::output bytes each
   int exit = -1;         ///< exit status; 128 + signal if a signal ended it
   Counts counts;
-  std::string reason;  ///< what ended it, if it did not exit by itself
-  /// The wall clock ended it while it waited for processors that others used (usage.hpp), so this
-  /// is not a property of the program.
+  std::string reason;  ///< why it was ended or which check failed; empty after other exits
+  /// The wall clock ended the run while it waited for processors that others used (usage.hpp), so
+  /// its end is not a property of the program.
   bool starved = false;
 };
 

@@ -56,7 +56,8 @@ void greet(int socket, Tier tier, const std::string& problem) {
   send_frame(socket, greeting.bytes());
 }
 
-/// Sets the worker up with `prepare` and lets it work. An error becomes its first frame.
+/// Sets the worker up with `prepare` and serves requests. If an error is thrown, its text is the
+/// first and only frame that the worker sends.
 template <class Prepare>
 [[noreturn]] void be_worker(int socket, WorkerSetup setup, Prepare prepare) {
   ::prctl(PR_SET_NAME, "rollcall-sandbox");
@@ -77,7 +78,7 @@ template <class Prepare>
     greet(socket, Tier::none, problem.what());
     ::_exit(1);
   }
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a change of user has cleared it
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a change of user has cleared this setting
   greet(socket, setup.tier, "");
   work(socket, std::move(setup));
 }
@@ -92,14 +93,15 @@ void enter_namespaces(WorkerSetup& setup) {
   keep_only_mount_rights();
 }
 
-/// Returns, in the parent, nothing, or the reason why there can be no namespaces here.
+/// Called in the parent; the child becomes the worker. Returns nothing, or the reason why
+/// namespaces cannot be used here.
 std::optional<std::string> start_in_namespaces(int socket, unsigned number) {
   Pipe mapped = make_pipe(Flow::in);
   const pid_t worker = fork_into_namespaces();
   if (worker == 0) {
     close_descriptor(mapped.ours);
     char byte = 0;
-    // without ids there is no worker, and the parent knows why
+    // Without mapped ids there is no worker; the parent knows why.
     if (::read(mapped.theirs, &byte, 1) != 1) ::_exit(1);
     close_descriptor(mapped.theirs);
     be_worker(socket, {Tier::namespaces, number}, enter_namespaces);
@@ -128,7 +130,7 @@ void start_behind_landlock(int socket, unsigned number, const std::string& folde
 }
 
 /// Folders in which programs of the second tier work. The spawner makes and removes them, because a
-/// worker may not touch anything outside its own.
+/// worker may not touch anything outside its own folder.
 class Folders {
  public:
   Folders() = default;
@@ -174,7 +176,7 @@ void spawn(int socket, bool allow_landlock) {
   Folders folders;
   for (unsigned number = 0;; ++number) {
     char byte = 0;
-    if (::recv(socket, &byte, 1, 0) != 1) break;  // the process is gone
+    if (::recv(socket, &byte, 1, 0) != 1) break;  // the process that asks is gone
     while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) break;

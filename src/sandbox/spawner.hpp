@@ -1,5 +1,5 @@
-// The spawner: a small single-threaded process, forked at the start of the program, that makes
-// workers on demand until the program ends.
+// The spawner: a small single-threaded process, forked by a process of Rollcall at its start, that
+// makes workers on demand until that process ends.
 #pragma once
 
 #include "sandbox/sandbox.hpp"
@@ -8,7 +8,7 @@ namespace rollcall::sandbox {
 
 /// Serves requests of one byte from `socket`. Each is answered with the descriptor of a socket
 /// whose other end is a worker. The worker first sends a frame: a Tier as a number and an empty
-/// text, or a text that says what is wrong. Returns when the program has ended.
+/// text, or a text that says what is wrong. Returns when the process that sends requests has ended.
 void spawn(int socket, bool allow_landlock);
 
 }  // namespace rollcall::sandbox

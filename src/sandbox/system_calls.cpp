@@ -1,5 +1,5 @@
-// The allow-list, and what programs lose of it. A call that takes a command or flags is allowed
-// only for those named.
+// The list of system calls that are allowed, and the calls of it that programs lose. A call that
+// takes a command or flags is allowed only for the named commands and flags.
 #include "sandbox/system_calls.hpp"
 
 #include "base/errors/error.hpp"
@@ -45,14 +45,14 @@ exit exit_group wait4 waitid getrandom restart_syscall
 constexpr const char* kInNamespaces = R"(
 fork vfork kill tkill tgkill setpgid setsid chmod fchmod fchmodat utime utimes utimensat
 )";
-// Calls that report about a process by its number, which without a pid namespace may be any
-// process. There only a process's own number, 0, is allowed.
+// Calls that report about a process by its number. Without a pid namespace that may be any process
+// of the machine, so in the second tier only 0, the caller itself, is allowed.
 constexpr std::array kOfAProcess = {"sched_getaffinity", "sched_getscheduler", "sched_getparam",
                                     "getpgid", "getsid"};
 
 constexpr std::array<std::uint64_t, 12> kFcntl = {
     F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK,
-    // without owners, signals, leases, notifications and larger pipes
+    // no commands for owners, signals, leases, notifications and larger pipes
     F_SETLK, F_SETLKW, F_DUPFD_CLOEXEC, F_OFD_GETLK, F_OFD_SETLK, 1032 /* F_GETPIPE_SZ */};
 constexpr std::array<std::uint64_t, 6> kIoctl = {
     FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, 0x5401 /* TCGETS */, TIOCGWINSZ};
@@ -64,7 +64,7 @@ constexpr std::uint64_t kNewNamespaces =
     CLONE_NEWNET | CLONE_PTRACE | CLONE_UNTRACED | CLONE_IO | CLONE_PARENT;
 // namespaces that a worker makes for a run
 constexpr std::uint64_t kOfARun = CLONE_NEWPID | CLONE_NEWNS;
-// options of prctl()
+// Options of prctl() with which a worker confines a run; withheld_calls() takes them from programs.
 constexpr std::array<std::uint64_t, 5> kConfining = {
     PR_SET_DUMPABLE, PR_SET_PDEATHSIG, PR_CAP_AMBIENT, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP};
 constexpr std::array kWorkersOnly = {"capset", "pidfd_open", "setsockopt",
@@ -89,9 +89,8 @@ class Filter {
   template <class... Conditions>
   void allow(const char* name, const Conditions&... conditions) {
     const int number = seccomp_syscall_resolve_name(name);
-    if (number == __NR_SCMP_ERROR || number < 0)
-      return;  // this processor has no such call, so
-               // nobody can make it
+    // A call that this processor does not have needs no rule, since nobody can make it.
+    if (number == __NR_SCMP_ERROR || number < 0) return;
     const std::array<scmp_arg_cmp, sizeof...(conditions)> all{conditions...};
     check(seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, number, unsigned(all.size()),
                                  all.data()));
@@ -147,14 +146,14 @@ std::vector<sock_filter> worker_calls(Tier tier) {
   }
   for (const char* name : {"socket", "chown", "fchown", "lchown", "fchownat", "setuid", "setgid",
                            "setpriority", "sched_setaffinity"}) {
-    // programs expect these to exist and to be refused
+    // Programs expect that these calls exist and are refused.
     if (seccomp_syscall_resolve_name(name) >= 0) filter.refuse(name, EPERM);
   }
-  // ls calls these
+  // ls makes these calls and expects EOPNOTSUPP.
   for (const char* name :
        {"getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr"})
     filter.refuse(name, EOPNOTSUPP);
-  // withheld_calls() takes the following from programs.
+  // Programs lose all that follows (withheld_calls()).
   for (const auto option : kConfining)
     filter.allow("prctl", scmp_arg_cmp{0, SCMP_CMP_EQ, option, 0});
   for (const char* name : {"capset", "pidfd_open", "setsockopt"}) filter.allow(name);
@@ -182,7 +181,7 @@ std::vector<sock_filter> withheld_calls(Tier tier) {
                     scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, std::uint64_t(made), std::uint64_t(made)});
   } else {
     for (const char* name : {"kill", "setsid"}) filter.refuse(name, ENOSYS);
-    // threads end with their process
+    // A call that would start a process; threads are allowed, since they end with their process.
     filter.refuse("clone", ENOSYS, scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0});
   }
   return filter.compiled();

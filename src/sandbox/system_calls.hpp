@@ -1,5 +1,5 @@
-// Which system calls workers and programs may make: an allow-list for workers and a list that
-// programs lose of it, both compiled by libseccomp.
+// Which system calls workers and programs may make: a list of calls that workers may make, and a
+// list of those among them that programs lose. Both are compiled by libseccomp.
 #pragma once
 
 #include "sandbox/sandbox.hpp"

@@ -22,7 +22,7 @@ std::string read_all(int descriptor) {
   return all;
 }
 
-/// The content of a file; empty if the process has ended or does not show it.
+/// The content of a file below /proc; empty if the process has ended or /proc does not show it.
 std::string read_file(const Outside& outside, const std::string& path) {
   const int file = ::openat(outside.processes, path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
@@ -74,7 +74,8 @@ std::vector<std::string> children_of(const Outside& outside, const std::string& 
 /// The number in /proc of one of the worker's children or grandchildren, which the worker knows as
 /// `pid`.
 std::string find(const Outside& outside, pid_t pid) {
-  // namespaces down to the worker's own
+  // NSpid lists a process's number in each namespace, from that of /proc down to the worker's own,
+  // whose place in the list is `level`.
   const std::size_t level = line_of(read_file(outside, outside.worker + "/status"), "NSpid").size();
   if (level == 0) return {};
   auto near = children_of(outside, outside.worker);

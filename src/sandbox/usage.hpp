@@ -13,9 +13,9 @@ namespace rollcall::sandbox {
 /// Files that a worker reads. It opens them before its confinement hides them; no program inherits
 /// them.
 struct Outside {
-  int processes = -1;  ///< /proc of the system
+  int processes = -1;  ///< descriptor of the system's /proc
   std::string worker;  ///< the worker's process id there
-  int pressure = -1;   ///< /proc/pressure/cpu (Linux's PSI); -1: this kernel has none
+  int pressure = -1;   ///< descriptor of /proc/pressure/cpu (Linux's PSI); -1: this kernel has none
 };
 Outside look_outside();
 
@@ -40,16 +40,18 @@ std::optional<double> pressure_of(const Outside& outside);
 
 /// What was known when the wall clock ended a run.
 struct Waiting {
-  std::optional<Usage> usage;  ///< of the program
-  double waited_s = 0.0;       ///< Longest wait for a processor, of the program or of its worker.
-  std::optional<double> pressure;  ///< only read if there is no usage
+  std::optional<Usage> usage;  ///< of the program, if /proc shows it
+  double waited_s = 0.0;       ///< longest wait for a processor, of a thread of the program or of
+                               ///< its worker
+  std::optional<double> pressure;  ///< as pressure_of() returns it; read only without usage
 };
 
 /// Whether a lack of processors kept the run from ending, and which file says so. It did not if the
-/// program has had all the processor time that it may use. Otherwise it did if the run spent half
-/// of its wall-clock limit waiting for a processor. If /proc does not tell, the machine must have
-/// been short of processors for half of the last ten seconds; and if that is not known either, the
-/// program must have used a tenth of the wall-clock limit as processor time.
+/// program has had all the processor time that it may use. Otherwise it did if the program or its
+/// worker waited for a processor for half of the wall-clock limit. If the worker did not and /proc
+/// does not show the program, the machine must have been short of processors for half of the last
+/// ten seconds; and if that is not known either, the program must have used a tenth of the
+/// wall-clock limit as processor time.
 struct Shortage {
   bool starved = false;
   const char* source = "";

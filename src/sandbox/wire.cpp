@@ -116,7 +116,7 @@ std::string encode(const Request& request) {
     out.put(name);
     out.put(content);
   }
-  // spawner and workers are forks of this program, so the address is theirs too
+  // Spawner and workers are forks of this process, so the address holds in them too.
   out.put(reinterpret_cast<std::uint64_t>(program.function));
   out.put(input);
   for (const std::uint64_t limit :

@@ -1,5 +1,5 @@
-// Messages between the program, its spawner and its workers: length-prefixed frames over stream
-// sockets, and descriptors.
+// Messages between a process of Rollcall, its spawner and its workers: length-prefixed frames over
+// stream sockets, and descriptors.
 #pragma once
 
 #include "sandbox/sandbox.hpp"

@@ -30,7 +30,7 @@ std::uint64_t ended_for_memory(int memory_events) {
   std::string all;
   std::array<char, 8192> part{};
   for (ssize_t size = 1; size > 0; all.append(part.data(), std::size_t(size))) {
-    // the file is read a page at a time
+    // A read of /proc returns at most a page.
     size =
         std::max<ssize_t>(0, ::pread(memory_events, part.data(), part.size(), off_t(all.size())));
   }
@@ -46,7 +46,7 @@ namespace {
 /// Makes a run undecided if memory ran out around it. A job's control group or a machine that is
 /// short of memory is not a property of the program, and it is chance which process the kernel
 /// kills. So a run that did not pass meanwhile tells nothing, even if another process was killed.
-/// `before` is the number of processes killed when it began.
+/// `before` is the result of ended_for_memory() when the run began.
 void blame_memory(Outcome& outcome, int memory_events, std::uint64_t before) {
   if (outcome.end == End::passed || outcome.end == End::out_of_memory ||
       outcome.end == End::sandbox_error)
@@ -63,7 +63,8 @@ void work(int socket, WorkerSetup setup) {
   Interpreter interpreter(setup, socket);
   for (;;) {
     const auto frame = receive_frame(socket);
-    // the first process of its pid namespace, so all that it started ends too
+    // The other side is gone. In the first tier this worker is the first process of its pid
+    // namespace, so all processes that it started end with it.
     if (!frame) ::_exit(0);
     const Request request = decode_request(*frame);
     const std::uint64_t before = ended_for_memory(setup.memory_events);

@@ -14,17 +14,18 @@ namespace rollcall::sandbox {
 struct WorkerSetup {
   Tier tier = Tier::namespaces;
   unsigned number = 0;         ///< keeps its user id and folder apart from those of other workers
-  int own_pid_namespace = -1;  ///< descriptor; -1 in the second tier
+  int own_pid_namespace = -1;  ///< descriptor of the worker's pid namespace; -1 in the second tier
   std::vector<sock_filter> filter{};  ///< system calls that programs may not make
-  /// Bytes of address space of a worker, with which functions of this program begin.
+  /// Bytes of address space that the worker has mapped. A Function runs in a fork of the worker and
+  /// begins with them.
   std::uint64_t own_size = 0;
-  std::string folder = "/tmp";  ///< where programs work
+  std::string folder = "/tmp";  ///< working folder of programs
   int memory_events = -1;  ///< /proc/vmstat, opened before the confinement; -1 if there is none
   Outside outside{};
 };
 
-/// How many processes the kernel has killed for lack of memory since it started, of the whole
-/// machine or of a control group (vm(5): oom_kill); 0 if it does not say.
+/// How many processes the kernel has killed since the machine started because the machine or a
+/// control group was short of memory (oom_kill of /proc/vmstat); 0 if that is not known.
 std::uint64_t ended_for_memory(int memory_events);
 
 /// Serves requests from `socket` until the other side is gone; by then every process that it

@@ -1,4 +1,4 @@
-// Decides by a table, after one pass over the answers of the files.
+// Decides by a table how rows give their references, after one pass over the answers of the files.
 #include "task/answer_source.hpp"
 
 #include "base/errors/error.hpp"
@@ -24,13 +24,14 @@ constexpr Rule kMarked{"every answer holds \"####\"", kUsualMarker, "",
                        "what follows it is the reference"};
 constexpr Rule kPlain{"no answer holds \"####\"", "", "math", "the whole answer is the reference"};
 
-/// The first line with the marker and the first without it.
+/// FILE:LINE of the first answer with the marker and of the first without it; empty if there is
+/// none.
 struct Seen {
   std::string marked{}, plain{};
 };
 
-/// Looks at the answers of a file. Missing keys, or a missing file, are reported where the rows are
-/// read.
+/// Fills `seen` from the answers of a file. Missing keys, or a missing file, are reported where the
+/// rows are read.
 void look(const std::string& file, const std::string& key, Seen& seen) {
   if (file.empty()) return;
   const auto each = [&](const nlohmann::json& object, const Line& line) {
@@ -38,7 +39,7 @@ void look(const std::string& file, const std::string& key, Seen& seen) {
     const auto* const text =
         answer == object.end() ? nullptr : answer->get_ptr<const std::string*>();
     const bool is_empty = text != nullptr && text::trim(*text).empty();
-    // missing keys are reported where the row is read
+    // A list decides nothing; missing keys and empty answers are reported where the row is read.
     if (answer == object.end() || answer->is_array() || is_empty) return;
     const bool marked = text != nullptr && text->find(kUsualMarker) != std::string::npos;
     std::string& first = marked ? seen.marked : seen.plain;
@@ -64,7 +65,7 @@ std::string settle_answers(TaskSection& task, RewardSection& reward) {
       "correct the rows, or set task.answer_marker (empty: the whole answer is the reference)");
   const Rule& rule = seen.marked.empty() ? kPlain : kMarked;
   task.answer_marker = rule.marker;
-  if (seen.marked.empty() && seen.plain.empty()) return {};  // no row could be read
+  if (seen.marked.empty() && seen.plain.empty()) return {};  // no row read, or only lists
   const bool chooses = *rule.verifier != '\0' && reward.verifier.empty() && reward.command.empty();
   if (chooses) reward.verifier = rule.verifier;
   return fmt::format(

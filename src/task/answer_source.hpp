@@ -11,7 +11,7 @@
 namespace rollcall::task {
 
 inline constexpr const char* kAutoMarker = "auto";   ///< task.answer_marker: the rows decide
-inline constexpr const char* kExactSplit = "exact";  ///< task.split
+inline constexpr const char* kExactSplit = "exact";  ///< task.split: splits of exact sizes
 
 /// Replaces task.answer_marker = "auto" by what the rows imply, by the table in answer_source.cpp.
 /// It sets the verifier that the table names only if the run file chooses neither verifier nor
@@ -23,11 +23,12 @@ std::string settle_answers(TaskSection& task, RewardSection& reward);
 /// for a run that an earlier build began, which recorded no number (task.split "by_row").
 bool follows_rows(const TaskSection& task);
 
-/// If so and if the run never validates (`every`, which is eval.every, is 0), all rows are for
-/// training. Returns a sentence about it for the log.
+/// If follows_rows() and the run never validates (`every`, which is eval.every, is 0), sets
+/// task.validation_prompts to 0, so that all rows are for training. Returns a sentence about that
+/// for the log, else an empty text.
 std::string settle_validation(TaskSection& task, std::int64_t every);
 
-/// Number of rows of such a file, repeated questions included.
+/// Number of rows of a file of questions, repeated questions included.
 std::size_t row_count(const std::string& file);
 
 }  // namespace rollcall::task

@@ -43,7 +43,7 @@ Operands draw_by_law(const std::vector<std::int64_t>& digits, Draws& draws) {
 
 std::string in_words(char op, const Operands& of, const std::string& wording) {
   if (wording == "plain") return fmt::format("{}{}{}=", of.a, op, of.b);
-  // a form that not everybody knows
+  // states the form of an answer that not everybody knows
   const char* form =
       op == '/' ? " Give the quotient and the remainder in one word, as in 17 / 5 = 3r2." : "";
   if (wording == "question") return fmt::format("What is {} {} {}?{}", of.a, op, of.b, form);

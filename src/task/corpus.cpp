@@ -103,7 +103,8 @@ Prompt prompt_of(const Sentences& document, std::size_t at, std::size_t shown,
 PromptSet make_corpus(const TaskSection& section, std::uint64_t seed) {
   check_wordings("corpus", section.wording, {"plain", "question"});
   PromptSet set;
-  // Hashes of the context with the sentence, which is in one split however it is asked for.
+  // Checksums of each sentence with the sentences shown before it. A repetition is left out, so
+  // that no two splits ask for the same.
   std::unordered_set<std::uint64_t> seen;
   const auto documents = documents_of(section.file);
   for (std::size_t d = 0; d < documents.size(); ++d) {

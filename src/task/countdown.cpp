@@ -37,8 +37,8 @@ Term join(const Term& a, char op, const Term& b) {
   return {value, fmt::format("{}{}{}", inside(a, a.rank < rank), op, inside(b, wrap_right)), rank};
 }
 
-/// Operators that keep the result an integer in 1..999 and do something. Never empty: if the sum is
-/// too large, the terms differ (-) or are equal and above 1 (/).
+/// Operators that keep the result an integer in 1..999 and do not just return `a`. Never empty: if
+/// the sum is too large, the numbers differ (-) or are equal and above 1 (/).
 std::string useful_operators(std::int64_t a, std::int64_t b) {
   std::string ops;
   if (a + b <= kHighest) ops += '+';
@@ -49,7 +49,7 @@ std::string useful_operators(std::int64_t a, std::int64_t b) {
 }
 
 /// The question in words, with the rules and the form of an answer, which the plain text leaves
-/// out. Its example cannot occur as a prompt.
+/// out. The example in it cannot occur as a prompt.
 std::string question(const std::vector<std::int64_t>& numbers, std::int64_t target) {
   return fmt::format(
       "Make {} from the numbers {}. Use +, -, *, / and parentheses, and each number at most once. Answer with the expression only, for example (1+2)*3.",
@@ -76,7 +76,7 @@ std::optional<Item> draw_countdown(const TaskSection& section, std::int64_t leve
     terms.push_back(join(a, ops[std::size_t(draws.below(std::int64_t(ops.size())))], b));
   }
   const std::int64_t target = terms.front().value;
-  // nothing to compute
+  // A given number is the target already, so there is nothing to compute.
   if (std::find(numbers.begin(), numbers.end(), target) != numbers.end()) return std::nullopt;
   const std::string riddle = fmt::format("{}={}", fmt::join(numbers, " "), target);
   Item item{riddle + ":", riddle, terms.front().text};

@@ -1,4 +1,4 @@
-// Reads lines of both kinds, which one file may mix.
+// Reads examples of both kinds, conversations and prompts with answers, which one file may mix.
 #include "task/examples.hpp"
 
 #include "base/errors/error.hpp"

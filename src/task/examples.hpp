@@ -14,7 +14,7 @@
 namespace rollcall::task {
 
 struct ExampleSet {
-  /// each has at least one turn of the assistant
+  /// conversations, each with at least one turn of the assistant
   std::vector<text::Conversation> conversations;
   std::vector<std::pair<std::string, std::string>> answers;  ///< prompt, answer
   /// Line numbers in the file, first of the conversations, then of the answers.

@@ -89,7 +89,8 @@ class LevelLaw {
  public:
   LevelLaw(std::int64_t low, std::int64_t high, double exponent);
   std::int64_t at(double u) const;  ///< inverse of the cumulative law; u in [0, 1)
-  void drop(std::int64_t level);    ///< its probability goes to the others in proportion
+  void drop(std::int64_t level);    ///< gives its probability to the other levels, in proportion to
+                                    ///< theirs
   bool empty() const { return levels_.empty(); }
 
  private:

@@ -63,7 +63,8 @@ std::optional<Asked> path(const Graph& g, Draws& draws) {
 
 std::optional<Asked> cycle(const Graph& g, Draws& draws) {
   const Walk walk = find_cycle(g);
-  if (walk.empty() && draws.chance(2)) return std::nullopt;  // sparse graphs seldom have one
+  // Sparse graphs seldom have a cycle, so half of the questions without one are dropped.
+  if (walk.empty() && draws.chance(2)) return std::nullopt;
   const std::string solution = walk.empty() ? "none" : walk;
   return Asked{
       "",

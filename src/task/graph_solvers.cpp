@@ -19,8 +19,8 @@ Matrix capacities(const Graph& graph) {
   return matrix;
 }
 
-/// [n] the node before each node on a shortest path from `from` (itself for `from`), -1 if there is
-/// no path.
+/// [n] the node before each node on a shortest path from `from`; `from` itself for `from`, and -1
+/// for a node that no path reaches.
 std::vector<std::int64_t> breadth_first(const Matrix& matrix, std::int64_t from) {
   std::vector<std::int64_t> before(matrix.size(), -1), queue{from};
   before[std::size_t(from)] = from;

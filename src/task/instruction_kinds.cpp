@@ -24,8 +24,8 @@ std::string one_word(const std::string& text, Draws& draws) {
   return text::lower(draws.one_of(text::words(text)));
 }
 
-/// Draws a relation and a number that the counted number fulfils, but never a demand that nothing
-/// can fail.
+/// Draws a relation and a number so that `count`, which was measured in the text, fulfils them, but
+/// never "at least 0", which every text fulfils.
 std::pair<std::string, std::size_t> demand(std::size_t count, Draws& draws) {
   const std::string relation = count < 2 ? "less than" : draws.one_of(kRelations);
   return {relation, relation == "less than" ? count + 1 + std::size_t(draws.below(3))

@@ -37,10 +37,11 @@ enum Claim : std::uint32_t {
 /// A row of the table in instruction_kinds.cpp.
 struct InstructionKind {
   const char* name;      ///< IFEval's name
-  std::uint32_t claims;  ///< Claims. No two rows that are given together have the same.
-  std::uint32_t needs;   ///< claims that no row given together may have
+  std::uint32_t claims;  ///< a set of Claim; no other instruction of the prompt may claim them
+  std::uint32_t needs;   ///< a set of Claim that no other instruction of the prompt may have
+                         ///< claimed
   void (*write)(Draft& draft, Draws& draws);  ///< nullptr if the draft needs no change
-  /// IFEval's kwargs of an instruction that `text` follows
+  /// the kwargs, in IFEval's form, of an instruction that `text` follows
   nlohmann::json (*arguments)(const Draft& draft, const std::string& text, Draws& draws);
   std::string (*words)(const nlohmann::json& arguments);  ///< "Use at least 5 words."
 };

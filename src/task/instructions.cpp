@@ -59,7 +59,8 @@ std::vector<const InstructionKind*> draw_kinds(std::int64_t count, Draws& draws)
   return chosen;
 }
 
-/// "number_words at least 5", in the order of the keys.
+/// "number_words 5 at least": the kind and its arguments' values, in alphabetical order of their
+/// keys.
 std::string brief(const InstructionKind& kind, const nlohmann::json& arguments) {
   const std::string_view name = kind.name;
   std::string text(name.substr(name.find(':') + 1));

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;  // members stay in the order in which they are asked for
 
-/// A value with what the plain text and the words ask for.
+/// A value, its JSON schema, and how the plain text and the text in words ask for it.
 struct Value {
   Json value, schema;
   std::string plain, words;
@@ -46,8 +46,8 @@ Value draw_list(Draws& draws) {
           fmt::format("a list of two: {}; {}", a.words, b.words)};
 }
 
-/// Draws a value and returns it with its number of leaves: sums at level 1, texts from 2, truth
-/// values from 3, lists of two sums from 4.
+/// Draws a value of at most `leaves` leaves and returns it with its number of leaves: sums at level
+/// 1, texts from 2, truth values from 3, lists of two sums from 4.
 std::pair<Value, std::int64_t> draw_value(std::int64_t level, std::int64_t leaves, Draws& draws) {
   switch (draws.below(leaves < 2 ? std::min<std::int64_t>(level, 3)
                                  : std::min<std::int64_t>(level, 4))) {

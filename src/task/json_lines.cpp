@@ -110,10 +110,10 @@ nlohmann::json parse_object(const Line& line) {
   return object;
 }
 
-/// The mistakes of a file's lines, each with the lines that have it.
+/// The mistakes in a file's lines; each distinct one is kept once, with the lines that have it.
 class BrokenLines {
  public:
-  /// Adds a mistake. Returns whether it is worth reading on.
+  /// Adds a mistake. Returns whether to read on: false from 100 distinct mistakes on.
   bool add(const Line& line, const InputError& error) {
     const std::string place = fmt::format("{}:{}: ", line.file, line.number), said = error.what();
     const bool is_ours = said.starts_with(place);
@@ -152,7 +152,8 @@ class BrokenLines {
   std::vector<Mistake> mistakes_;
 };
 
-/// `refused` returns whether to read on.
+/// Calls `each` for every line with text. If that throws InputError, `refused` gets the line and
+/// the error and returns whether to read on.
 void read_lines(const std::string& file, const EachLine& each,
                 const std::function<bool(const Line&, const InputError&)>& refused) {
   const std::string content = read_file(file);
@@ -190,14 +191,15 @@ void each_whole_json_line(const std::string& file, const EachLine& each) {
 
 namespace {
 
-/// Whether it is a conversation as chat data sets have it: a list of objects with roles.
+/// Whether a value is a conversation as chat data sets have it: a list of objects with roles.
 bool is_messages(const nlohmann::json& value) {
   return value.is_array() && !value.empty() &&
          std::all_of(value.begin(), value.end(),
                      [](const auto& one) { return one.is_object() && one.contains("role"); });
 }
 
-/// How the text of a conversation's last message gets under the key.
+/// A command that copies the text of a conversation's last message from the key `from` to the key
+/// `to`.
 std::string last_message(const std::string& from, const std::string& to) {
   return fmt::format("jq -c '.[\"{}\"] = .[\"{}\"][-1].content' IN > OUT", to, from);
 }

@@ -10,7 +10,7 @@
 
 namespace rollcall::task {
 
-/// One line and its place.
+/// A line of a file, with the place that messages name.
 struct Line {
   const std::string& file;
   std::size_t number;
@@ -27,8 +27,8 @@ using EachLine = std::function<void(const nlohmann::json& object, const Line& li
 /// that many lines have is reported once.
 void each_json_line(const std::string& file, const EachLine& each);
 
-/// The same, but skips lines that each_json_line() would refuse, since the function that reads all
-/// of them reports those.
+/// Like each_json_line(), but skips lines that each_json_line() would refuse; the function that
+/// reads the rows reports those.
 void each_whole_json_line(const std::string& file, const EachLine& each);
 
 /// Throws InputError, which lists the keys that the line has, if `key` is not among them.

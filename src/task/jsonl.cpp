@@ -25,8 +25,8 @@
 namespace rollcall::task {
 namespace {
 
-constexpr std::size_t kValidationPrompts = 128;  // or a tenth of a file that has fewer than ten
-                                                 // times as many rows
+constexpr std::size_t kValidationPrompts = 128;  // the default at most; a smaller file gives a
+                                                 // tenth of its rows
 
 /// A tenth of the rows, rounded, but at least one of two or more.
 std::size_t tenth_of(std::size_t rows) {
@@ -76,7 +76,7 @@ void read_accepted(const nlohmann::json& list, const TaskSection& section, const
                    Prompt& prompt) {
   std::vector<std::string> answers;
   for (const auto& one : list) {
-    // 2^53
+    // From 2^53 on a double no longer holds every integer.
     const bool exact = one.is_number_integer() ||
                        (one.is_number() && std::abs(one.get<double>()) < 9007199254740992.0);
     line.require_that(one.is_string() || exact,
@@ -125,8 +125,8 @@ void read_answer(const nlohmann::json& object, const TaskSection& section, const
   prompt.level = reasoning_lines(marked->reasoning);
 }
 
-/// Identifies the row of a prompt: its id, or its line if it has none, with the other fields that
-/// it has.
+/// A JSON object with the id of a prompt's row, or its line if it has no id, and the row's fields
+/// other than question and answer.
 std::string extra_of(const nlohmann::json& object, const TaskSection& section, const Line& line) {
   nlohmann::json extra = object;
   extra.erase(section.question_key), extra.erase(section.answer_key);
@@ -255,8 +255,8 @@ std::vector<Prompt> take_smallest(std::vector<Prompt>& rows, std::size_t wanted)
   return taken;
 }
 
-/// `rows` is the number of rows left for training, `all` that number with the rows that were held
-/// out of the same file.
+/// `rows` is the number of rows left for training; `all` adds those that were held out of the same
+/// file.
 std::size_t wanted_validation(const TaskSection& section, const std::string& file, std::size_t rows,
                               std::size_t all) {
   const bool exact = section.split == kExactSplit;
@@ -359,7 +359,7 @@ PromptSet make_jsonl(const TaskSection& section, std::uint64_t) {
   text += settle(set.heldout, Split::heldout, section.heldout_prompts, "held-out",
                  "task.heldout_prompts");
   log_info("{}", text);
-  Extras kept;  // fields of the prompts that are used, since a row may be long
+  Extras kept;  // keeps the fields of used prompts alone, since a row may be long
   for (const Split split : {Split::train, Split::validation, Split::heldout})
     for (const Prompt& prompt : set.of(split)) kept.insert(set.extra.extract(prompt.text));
   set.extra = std::move(kept);

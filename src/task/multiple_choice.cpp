@@ -20,7 +20,7 @@ struct Question {
   std::int64_t low = 0, high = 0;  ///< range of the other options
 };
 
-/// Numbers have one digit at level 2 and three at 10.
+/// The largest number at a level: 9 at level 2, 99 from 5 on, 999 from 8 on.
 std::int64_t highest(std::int64_t level) {
   return level < 5 ? 9 + 10 * (level - 2) : level < 8 ? 99 : 999;
 }

@@ -14,7 +14,7 @@ namespace rollcall::task {
 /// contains it is refused where a list is read.
 inline constexpr char kNextSolution = '\x1e';
 
-/// The solutions in Prompt::solution, in the file's order; a single empty one if it is empty.
+/// The solutions in Prompt::solution, in the file's order; a single empty one if it has none.
 inline std::vector<std::string> solutions(const Prompt& prompt) {
   std::vector<std::string> all;
   for (std::size_t begin = 0; begin <= prompt.solution.size();) {

@@ -40,8 +40,8 @@ PromptSet make_tags(const TaskSection& section, std::uint64_t seed);
 /// from 2, truth values from 3, lists from 4, an object within from 5.
 PromptSet make_json(const TaskSection& section, std::uint64_t seed);
 
-/// "number_words 5 at least;no_comma:" -> a text that was written to follow them. Level:
-/// instructions, 1 to 8, of the kinds in task/instruction_kinds.cpp.
+/// "number_words 5 at least;no_comma:" -> a text that follows both. Level: instructions, 1 to 8, of
+/// the kinds in task/instruction_kinds.cpp.
 PromptSet make_instructions(const TaskSection& section, std::uint64_t seed);
 
 /// "max A7 B9 C3:" -> "B"; "7+5 A11 B12:", "min ...", "next 2 5 8 ...". Level: options, 2 to 10;
@@ -70,25 +70,25 @@ PromptSet make_units(const TaskSection& section, std::uint64_t seed);
 /// Questions and worked answers from files of one JSON object a line, in file order; repeated
 /// questions are dropped. The prompt is the question and a line break, the solution the whole
 /// answer text, the reference answer what follows task.answer_marker. Level: lines of reasoning
-/// before
-/// the marker (0 when there are none). task.min_level, max_level and tail_exponent do not apply.
-/// `seed` changes nothing.
-/// Held-out prompts come from task.heldout_file, and task.file is then split in training and
+/// before the marker (0 when there are none). task.min_level, max_level and tail_exponent do not
+/// apply. `seed` changes nothing.
+/// Held-out prompts come from task.heldout_file, and task.file is then split into training and
 /// validation without the questions found there; the same file twice is held out as a whole.
-/// Without one all three splits come from task.file, by hashes of their content: with task.split
-/// "exact" a tenth of its rows is held out, rounded, but at least one of two; with "by_row" each of
-/// the ten parts of the hashes' range goes to one split, whatever number of rows that makes.
+/// Without task.heldout_file all three splits come from task.file, by hashes of their content: with
+/// task.split "exact" a tenth of its rows is held out, rounded, but at least one of two; with
+/// "by_row" each of the ten parts of the hashes' range goes to one split, whatever number of rows
+/// that makes.
 PromptSet make_jsonl(const TaskSection& section, std::uint64_t seed);
 /// A text file with an empty line between documents: "3+4=7. 7+2=9.>" -> "9+5=14.", its next
 /// sentence, or "3+4=7. _ 9+5=14.>" -> "7+2=9.", the one that is missing; an addressed draw decides
 /// which of the two. Every sentence of a document from task.min_level on is asked for once, with
-/// the task.max_level sentences before it, or all of them. Level: number of sentences shown before
-/// it. Domain: next, middle. Whole documents belong to one split. Reference: {"next": [the
-/// sentences from there on], "masked": false}.
+/// the task.max_level sentences before it, or with all of them if there are fewer. Level: number of
+/// sentences shown before it. Domain: next, middle. Whole documents belong to one split. Reference:
+/// {"next": [the sentences from there on], "masked": false}.
 PromptSet make_corpus(const TaskSection& section, std::uint64_t seed);
 
-/// FILE:LINE from which make_jsonl() made the prompts with these texts, in their order. The files
-/// are read once.
+/// FILE:LINE from which make_jsonl() made each prompt with one of these texts, in the order of
+/// `prompts`. Each file is read once.
 std::vector<std::string> places_of(const TaskSection& section,
                                    const std::vector<std::string>& prompts);
 

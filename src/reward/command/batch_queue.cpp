@@ -1,5 +1,5 @@
-// One lock around the batches, a condition for the threads that wait, and an eventfd for the one
-// that polls.
+// One lock around the batches, a condition for the threads that wait for verdicts, and an eventfd
+// for the thread that polls the grader's pipes.
 #include "reward/command/batch_queue.hpp"
 
 #include <sys/eventfd.h>

@@ -1,4 +1,5 @@
-// Batches of samples between the threads that want verdicts and the thread that has them judged.
+// Batches of samples between the threads that want verdicts and the thread that runs the grader
+// command.
 #pragma once
 
 #include "reward/command/dispatch.hpp"
@@ -15,8 +16,8 @@
 
 namespace rollcall::reward {
 
-/// Every batch that is added comes out once, with a verdict for each sample, unless the judging
-/// thread fails. Any thread may call any function.
+/// Every batch that is added comes out once, with a verdict for each sample, unless fail() is
+/// called. Any thread may call any function.
 class BatchQueue {
  public:
   using Added = std::pair<std::uint64_t, std::vector<Sample>>;    ///< number and samples
@@ -26,22 +27,22 @@ class BatchQueue {
 
   // For the threads that want verdicts:
 
-  /// Returns at once, with the batch's number, counted from 0. An empty batch is judged already.
+  /// Returns at once, with the batch's number, counted from 0. An empty batch counts as judged.
   std::uint64_t add(std::vector<Sample> samples);
-  /// The judged batch of the lowest number; nothing while there is no judged batch. Throws what
-  /// fail() was given.
+  /// The judged batch of the lowest number; nothing while there is no judged batch. Throws the
+  /// exception that was given to fail().
   std::optional<Judged> take();
   /// Like take(), but waits for a judged batch. A batch must have been added.
   Judged await();
-  /// Asks the judging thread to end.
+  /// Asks the thread that runs the grader command to end.
   void close();
 
-  // For the judging thread:
+  // For the thread that runs the grader command:
 
   /// The batches that were added since the last call; nothing once the queue is closed.
   std::optional<std::vector<Added>> collect();
   void finish(std::uint64_t number, std::vector<Verdict> verdicts);
-  /// From now on take() and await() throw this.
+  /// From now on take() and await() throw this exception.
   void fail(std::exception_ptr failure);
   /// A file descriptor that is readable after add() or close(), until clear_wake().
   int wake_fd() const { return wake_.fd(); }

@@ -28,13 +28,13 @@ class Conversation {
   void read_errors(const std::function<void(std::string_view)>& errors);
   Lines& lines() { return lines_; }
 
-  const std::string& asked() const {
-    return asked_;
-  }                 ///< Id of the sample that waits for its verdict; empty if no sample does.
-  void answered();  ///< says that this sample has its verdict
-  /// whether it is among the last few that were answered
+  /// Id of the sample that waits for its verdict; empty if no sample does.
+  const std::string& asked() const { return asked_; }
+  /// Says that the sample asked() has its verdict.
+  void answered();
+  /// whether the sample with this id is among the last few that were answered
   bool has_answered(const std::string& id) const;
-  int repeats = 0;  ///< number of replies to samples that it had answered already
+  int repeats = 0;  ///< number of replies to samples that the process had answered already
 
  private:
   Child child_;

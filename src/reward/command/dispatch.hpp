@@ -14,12 +14,13 @@ namespace rollcall::reward {
 
 using Ticket = std::uint64_t;  ///< number of a sample, from 0, in the order in which samples come
 
-/// How a verdict came about. Only for `clock` might a repetition give another cause.
+/// How a verdict came about. After `clock`, the process being too slow, a repetition might end in
+/// another way; after the other causes it would not.
 enum class Cause : std::uint8_t { replied, clock, died, malformed };
 
 struct Verdict {
   Cause cause = Cause::replied;
-  Reply reply{};         ///< undecided unless the command has replied
+  Reply reply{};         ///< the command's; undecided if the command did not reply
   double seconds = 0.0;  ///< from the moment when a process was given the sample
 };
 
@@ -33,7 +34,7 @@ struct Dispatch {
   enum class Phase : std::uint8_t { absent, ready, busy };
   struct Process {
     Phase phase = Phase::absent;
-    bool fresh = true;  ///< has not judged anything yet
+    bool fresh = true;  ///< the process has not judged anything yet
     Ticket ticket = 0;
     double since_s = 0.0;
   };
@@ -41,12 +42,12 @@ struct Dispatch {
   std::deque<Ticket> waiting{};
   Ticket next = 0;
   double timeout_s = 0.0;
-  std::size_t components = 0;  ///< of a reply
+  std::size_t components = 0;  ///< number of components of a reply
 };
 Dispatch make_dispatch(std::size_t processes, double timeout_s, std::size_t components);
 
 namespace event {
-struct Added {  ///< this many samples were added
+struct Added {  ///< `samples` more samples wait for a process
   std::uint64_t samples = 0;
 };
 struct Replied {
@@ -85,9 +86,10 @@ using Action = std::variant<action::Start, action::Send, action::End, action::Se
 
 /// Returns the actions that an event calls for, in the order in which they must be taken. A process
 /// that is free gets the next sample, so a slow verdict delays its own process alone. A sample
-/// whose process fails is given to a fresh process and counts as undecided if that fails too. So a
-/// verdict depends on the sample, not on what its process judged before, on the number of
-/// processes, or on the order of events. A verdict that takes too long is undecided at once.
+/// whose process fails is given to a fresh process and counts as undecided if that one fails too.
+/// So a verdict depends on the sample alone, and not on what its process judged before, on the
+/// number of processes, or on the order of events. A sample whose verdict takes too long is
+/// undecided at once.
 std::vector<Action> advance(Dispatch& state, const Event& event);
 
 /// When the next Passed is due, in seconds of the events' clock; infinity while nothing is being

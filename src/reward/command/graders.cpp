@@ -54,17 +54,17 @@ class Graders::Work {
   BatchQueue& queue() { return queue_; }
 
  private:
-  /// A batch between its first sample and its last verdict.
+  /// A batch that has been taken from the queue and lacks a verdict for at least one sample.
   struct Open {
-    std::uint64_t number = 0;  ///< in the queue
+    std::uint64_t number = 0;  ///< the batch's number in the queue
     std::vector<Sample> samples;
     std::vector<Verdict> verdicts;
-    Ticket first = 0;         ///< of its samples
-    std::size_t missing = 0;  ///< verdicts
+    Ticket first = 0;         ///< ticket of its first sample
+    std::size_t missing = 0;  ///< number of samples without a verdict
   };
 
   void run();
-  bool admit();  ///< takes up what was added; returns false if it is time to end
+  bool admit();  ///< takes new batches from the queue; returns false if it is time to end
   void wait();
   void read_output(std::size_t process);
   /// Returns false if the process was ended because of the line.
@@ -92,7 +92,7 @@ class Graders::Work {
   Dispatch dispatch_;
   std::vector<std::optional<Conversation>> conversations_;  ///< [processes]
   std::map<Ticket, Open> open_;                             ///< by Open::first
-  std::map<std::string, int> warnings_;                     ///< by kind
+  std::map<std::string, int> warnings_;                     ///< number of warnings by kind
   BatchQueue queue_;
   std::thread thread_;
 };

@@ -1,5 +1,4 @@
-// Has a verifier's command judge batches of samples, by a thread that carries out what dispatch
-// decides.
+// Has a verifier's command judge batches of samples. A thread carries out what dispatch decides.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -17,7 +16,7 @@
 
 namespace rollcall::reward {
 
-/// Callbacks, called from the judging thread.
+/// Callbacks, which the thread of Graders calls.
 struct GraderListener {
   /// Receives what a process wrote to standard error.
   std::function<void(std::size_t process, std::string_view bytes)> errors = [](std::size_t,

@@ -30,7 +30,7 @@ class Pipe {
 /// A started process, which leads a process group of its own. The ends of pipes here do not block.
 struct Child {
   pid_t pid = -1;
-  Pipe in, out, err;  ///< its standard input, output and error
+  Pipe in, out, err;  ///< the process's standard input, output and error
 };
 
 /// Controls a small process, forked while this one is small: before MPI, LibTorch, threads and

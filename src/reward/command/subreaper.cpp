@@ -1,5 +1,5 @@
 // The loop of the small process: requests, and children that have ended. A process that leaves its
-// group is found by its parent, which is this process once its own parents have ended.
+// group is found as a child of this process, which becomes its parent once its own parents end.
 #include "reward/command/subreaper.hpp"
 
 #include "base/process/uninterrupted.hpp"
@@ -69,7 +69,7 @@ class Subreaper {
 
 [[noreturn]] void become(char** words, const std::array<int, 3>& ends, int failed) {
   ::setpgid(0, 0);
-  for (int fd = 0; fd < 3; ++fd) ::dup2(ends[std::size_t(fd)], fd);  // without close-on-exec
+  for (int fd = 0; fd < 3; ++fd) ::dup2(ends[std::size_t(fd)], fd);  // dup2() clears close-on-exec
   for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
   // srun sends the signals that stop a job to every process of its step, but the verdict in
   // progress is to be finished.
@@ -118,7 +118,8 @@ void Subreaper::reap() {
     const pid_t pid = ended.si_pid;
     const auto child = known_.find(pid);
     if (child != known_.end())
-      // before it is reaped, because until then its number cannot be given to another process
+      // The group is killed before its leader is reaped, because until then the number of the group
+      // cannot be given to another process.
       ::kill(-pid, SIGKILL);
     int status = 0;
     ::waitpid(pid, &status, WNOHANG);
@@ -139,7 +140,7 @@ void Subreaper::end_adopted() const {
     if (fd < 0) continue;
     const auto got = ::read(fd, line.data(), line.size() - 1);
     ::close(fd);
-    // a name may contain anything
+    // A program's name may contain anything, so only the last bracket ends it.
     const char* const name_end = got > 0 ? std::strrchr(line.data(), ')') : nullptr;
     int parent = 0;
     char state = 0;
@@ -178,7 +179,7 @@ void Subreaper::end(const Request& request) {
 void Subreaper::run() {
   ::prctl(PR_SET_NAME, "verifier-nursery");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // these signals are for the job, which ends this process
+  // The sender means the job with these signals, and the job ends this process.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE})
     std::signal(signal, SIG_IGN);
   std::signal(SIGCHLD, SIG_DFL);
@@ -188,7 +189,7 @@ void Subreaper::run() {
   ::sigprocmask(SIG_SETMASK, &ends, nullptr);
   const int ended = ::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
   const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  // otherwise a launcher would wait for these files to be closed
+  // Otherwise a launcher would wait until this process closes the job's standard streams.
   for (int fd = 0; fd < 3; ++fd) ::dup2(nowhere, fd);
   std::vector<char> packet(kPacket);
   for (;;) {

@@ -62,7 +62,8 @@ struct Read {
   std::string problem{};
 };
 
-/// The position after the last "=" outside of braces and brackets; nothing without one.
+/// The position after the last "=" outside of braces and brackets, where the value of a labelled
+/// answer begins; nothing without such a sign.
 std::optional<std::size_t> behind_label(std::string_view text) {
   std::optional<std::size_t> at;
   int depth = 0;
@@ -123,7 +124,7 @@ struct OwnValue {
 };
 
 OwnValue own_value(const Node& root, std::int64_t& work) {
-  constexpr std::int64_t kPart = 16;  // the share of a comparison's limits that this may use
+  constexpr std::int64_t kPart = 16;  // one sixteenth of a comparison's limits may be used
   Comparison comparison(kPart);
   OwnValue result;
   try {
@@ -141,8 +142,8 @@ OwnValue own_value(const Node& root, std::int64_t& work) {
   return result;
 }
 
-/// Decides who is to blame for an undecided verdict. It stays undecided only because of the
-/// reference; if the answer is the cause, it is different.
+/// Finds the cause of an undecided verdict. If it is the reference, the verdict stays undecided; if
+/// it is the answer, the verdict becomes "different".
 Verdict settled(const Verdict& verdict, const Node& reference, const Node& answer,
                 std::int64_t& work) {
   const OwnValue given = own_value(answer, work);

@@ -16,8 +16,7 @@ enum class Open {
   no,         ///< it is decided, or a running comparison has not found the reason yet
   unread,     ///< the reference cannot be read
   valueless,  ///< the reference has no value that is defined and can be computed
-  costly,     ///< The reference alone takes more than its share of the counted work or bits.
-              ///< share
+  costly,     ///< the reference alone takes more than its share of the counted work or bits
   /// The reference is an unsolved equation, and the answer may give all of its solutions or only
   /// some.
   equation,

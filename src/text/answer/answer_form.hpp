@@ -18,8 +18,9 @@ struct AnswerForm {
   /// forms have.
   const char* extract;
   std::vector<std::string_view>
-      marks{};  ///< texts that are once each in an answer after the opening
-  /// A worked answer after the opening, with {reasoning} and {answer}. Null for the task's own.
+      marks{};  ///< texts that an answer has exactly once each after the opening
+  /// A worked answer after the opening, with {reasoning} and {answer}. Null for the task's solution
+  /// as it is.
   const char* worked = nullptr;
 };
 

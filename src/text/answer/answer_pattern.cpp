@@ -1,5 +1,5 @@
-// PCRE2 calls back between all items of a pattern, which counts the work. PCRE2's own limits only
-// apply to one starting point each.
+// Matches within a limit of work. PCRE2 calls a function between all items of a pattern, which
+// counts them; PCRE2's own limits only apply to one starting point each.
 #include "text/answer/answer_pattern.hpp"
 
 #include "base/errors/error.hpp"
@@ -77,7 +77,7 @@ std::optional<AnswerPattern::Match> AnswerPattern::last_match(std::string_view r
     const std::size_t begin = grouped ? ends[2] : ends[0], end = grouped ? ends[3] : ends[1];
     last = Match{response.substr(begin, end - std::min(begin, end)), ends[1]};
     from = ends[1] > from ? ends[1] : from + 1;
-    // A match begins with a whole character.
+    // The next match may begin only where a whole character begins.
     while (from < response.size() && (static_cast<unsigned char>(response[from]) & 0xC0) == 0x80)
       ++from;
   }

@@ -9,7 +9,7 @@
 
 namespace rollcall::text {
 
-/// It does not change, so that threads may share it.
+/// A compiled pattern. It does not change, so that threads may share it.
 class AnswerPattern {
  public:
   /// Throws ConfigError that says what is wrong and at which character.

@@ -190,7 +190,8 @@ class ClosingMark {
   bool is_missing_ = false;
 };
 
-/// Tells the apostrophes that quote from those within words. A quotation ends with its line.
+/// Tells the apostrophes that quote from those within words. A quotation ends with its line at the
+/// latest.
 class Apostrophes {
  public:
   explicit Apostrophes(std::string_view text) : s_(text) {}
@@ -231,7 +232,8 @@ class Apostrophes {
   }
 
   std::string_view s_;
-  bool single_ = false, double_ = false;  // a quotation between such apostrophes is open
+  bool single_ = false, double_ = false;  // whether a quotation is open that began with one
+                                          // apostrophe, or with two
 };
 
 /// Whether a command of LaTeX, named without its backslash, draws an ornament.
@@ -302,7 +304,8 @@ class Scanner {
     else take(Kind::number, end);
   }
 
-  /// Adds a formula, or an ornament where it holds nothing but the sign that ends a proof.
+  /// Adds a formula as a token, or an ornament if the formula is nothing but the sign that ends a
+  /// proof.
   void formula(std::size_t end, std::size_t inner, std::size_t last) {
     std::string_view held = trim(s_.substr(inner, last - inner));
     for (const std::string_view space : {"\\hfill", "\\quad", "\\qquad", "\\;", "\\,"})

@@ -34,7 +34,8 @@ enum class Kind : unsigned char {
 
 struct Token {
   Kind kind;
-  bool spaced;                      ///< white space, a line break or the text's beginning is before
+  bool spaced;                      ///< whether white space, a line break or the text's beginning
+                                    ///< precedes it
   std::size_t begin, end;           ///< bytes [begin, end) of the text
   std::size_t inner = 0, last = 0;  ///< a formula's bytes [inner, last) without its delimiters
 };

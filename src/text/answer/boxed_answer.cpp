@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::size_t kMostBoxes = 20;     // boxes of one answer
-constexpr std::size_t kMostBetween = 200;  // bytes between two of them
+constexpr std::size_t kMostBetween = 200;  // bytes between two boxes of one answer
 
 struct Box {
   std::size_t begin, end;   ///< bytes [begin, end) of the command; kNone if it is not closed

@@ -15,7 +15,7 @@ class AnswerPattern;
 struct ExtractionRule {
   const char* name;
   const char* meaning;
-  bool numbers_only;  ///< all that it finds are numbers
+  bool numbers_only;  ///< whether the rule finds nothing but numbers
 };
 
 const std::vector<ExtractionRule>& extraction_rules();
@@ -23,7 +23,8 @@ const std::vector<ExtractionRule>& extraction_rules();
 struct Extracted {
   /// Trimmed. Numbers have no thousands separators and an ASCII minus; their digits are unchanged.
   std::string text;
-  bool complete = false;  ///< false if the token limit may have cut it; it does not count then
+  bool complete = false;  ///< false if the token limit may have cut the answer, which then does not
+                          ///< count
 };
 
 class Extractor {

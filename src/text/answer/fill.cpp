@@ -46,7 +46,7 @@ std::string without_special(const Tokenizer& tokenizer, std::string text,
   std::vector<std::string> spellings(marks.begin(), marks.end());
   text = without_marks(text, spellings);
   for (bool plain = false;;) {
-    // A normalizer may make a special token of a text that differs from the vocabulary's.
+    // A normalizer may make a special token of a text that is spelt in another way than the token.
     bool spelt_out = false, otherwise = false;
     for (const std::int32_t token : tokenizer.encode(text)) {
       const auto one = std::span(&token, 1);

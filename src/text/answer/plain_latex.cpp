@@ -11,7 +11,7 @@ namespace {
 
 struct Row {
   std::string_view name, becomes;
-  bool holds;  ///< it has an argument in braces, which is kept
+  bool holds;  ///< the command has an argument in braces, whose content is kept
 };
 
 constexpr Row kCommands[] = {
@@ -71,8 +71,8 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 
 std::string plain_latex(std::string_view s) {
   std::string out;
-  std::vector<bool> dropped;  // [open brace] whether it is left out, as that of an argument
-  bool holds = false;         // the next brace begins an argument
+  std::vector<bool> dropped;  // [open brace] whether it is left out, since it encloses an argument
+  bool holds = false;         // whether the next brace encloses an argument
   for (std::size_t at = 0; at < s.size(); ++at) {
     const char c = s[at], next = at + 1 < s.size() ? s[at + 1] : '\0';
     if (c == '{') {

@@ -56,7 +56,7 @@ std::string AnswerEnds::special_at(std::string_view text) const {
 AnswerEnds::Closing AnswerEnds::find(std::string_view text, std::size_t from, std::size_t to,
                                      bool any_special) const {
   const std::size_t next = std::min(text.find_first_not_of(" \t\r\n", from), text.size());
-  const bool is_open = from == to;  // it is not known where the next turn begins
+  const bool is_open = from == to;  // the place where the next turn begins is not known
   if (is_open) to = text.size();
   Closing first{to, to};
   const auto consider = [&](const std::string& end) {

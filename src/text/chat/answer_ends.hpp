@@ -16,12 +16,12 @@ namespace rollcall::text {
 
 class AnswerEnds {
  public:
-  /// Bytes [begin, end) of a text that end an answer; nothing ends it if they are equal.
+  /// Bytes [begin, end) of a text that end an answer. If begin == end, nothing ends it.
   struct Closing {
     std::size_t begin, end;
   };
 
-  /// With the end tokens of the files. Texts around an answer are empty until learn() is called.
+  /// Takes the end tokens of the files. Texts around an answer are empty until learn() is called.
   explicit AnswerEnds(const TextFiles& files);
 
   /// Learns what the template puts around an answer from three texts of one conversation: the

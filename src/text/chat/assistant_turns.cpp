@@ -23,7 +23,8 @@ std::string mark_that_is_not_in(std::string_view text, std::string_view name) {
   }
 }
 
-/// The message with marks in place of what it says. After each mark is the number of its words.
+/// The message with marks in place of what it says. After each mark comes the number, from 0, of
+/// the words that the mark replaces.
 Message marked(Message message, const std::string& mark) {
   std::size_t number = 0;
   each_said(message, [&](std::string_view, std::string& words) {
@@ -32,7 +33,7 @@ Message marked(Message message, const std::string& mark) {
   return message;
 }
 
-/// A mark in a rendered text: its byte, and the number of the words that it replaces.
+/// A mark in a rendered text: its first byte, and the number of the words that it replaces.
 struct Mark {
   std::size_t at = 0, number = 0;
 };
@@ -202,9 +203,9 @@ class Search {
     return same == before.size() ? same : std::string::npos;
   }
 
-  /// The byte after the usual head if it is at byte `given`, else `given`. A template may ask for a
-  /// turn without a head and show the turn with one, for example after the result of a call. The
-  /// text up to byte `same` does not depend on the turn's words.
+  /// The byte after the usual head if that head is at byte `given`, else `given`. A template may
+  /// ask for a turn without a head and show the turn with one, for example after the result of a
+  /// call. The text up to byte `same` does not depend on the turn's words.
   std::size_t after_head(std::size_t given, std::size_t same) const {
     const std::size_t end = given + usual_.head.size();
     return !trim(usual_.head).empty() && end <= same && text_.substr(given).starts_with(usual_.head)
@@ -236,7 +237,8 @@ class Search {
     return std::nullopt;
   }
 
-  /// What the template puts between the message before and the assistant's turn.
+  /// The head of the turn of message `i`: what the template puts between the message before and the
+  /// turn's words.
   std::string head_of(std::size_t i, bool can_be_asked) const {
     if (i == 0 || !can_be_asked) return usual_.head;
     std::vector<Message> changed(messages_.begin(), messages_.begin() + std::ptrdiff_t(i));
@@ -251,7 +253,7 @@ class Search {
     return shown.substr(shown.find('x', at + mark_.size()) + 1);
   }
 
-  /// The text with the words in place of their marks.
+  /// The text with the words of `words` in place of their marks.
   std::string unmarked(std::string_view shown, const std::vector<std::string>& words) const {
     std::string text(shown);
     for (std::size_t number = 0; number < words.size(); ++number) {
@@ -292,7 +294,8 @@ class Search {
   /// The text between a turn's words and those of the next message.
   struct Next {
     std::string before;
-    std::size_t head = 0;  ///< the byte of it with which the next speaker's part begins, if known
+    std::size_t head = 0;  ///< byte of `before` with which the next speaker's part begins; its size
+                           ///< if that is not known
   };
 
   /// The message that follows, or the result that would follow a call.
@@ -305,8 +308,8 @@ class Search {
     return result;
   }
 
-  /// Nothing if the template does not show the next message's words after the turn. `mark` is the
-  /// index of the turn's last mark.
+  /// What is between a turn and the words of the next message; nothing if the template does not
+  /// show those words after the turn. `mark` is the index of the turn's last mark.
   std::optional<Next> next_speaker(std::size_t i, std::vector<Message> changed,
                                    std::size_t mark) const {
     const auto said = message_after(i);

@@ -15,11 +15,13 @@ namespace rollcall::text {
 /// Places of a turn, in bytes of the rendered text.
 struct AssistantTurn {
   std::size_t message = 0;  ///< index of the message
-  /// The beginning of what the assistant says, after the head of its turn, which is given to it.
+  /// The beginning of the assistant's own words. The head of the turn is before it: the model is
+  /// given the head, and does not learn it.
   std::size_t begin = 0;
-  /// The end of its last words. If it calls a function, only the function's name is words.
+  /// The end of the assistant's last words. If it calls a function, only the function's name is
+  /// words.
   std::size_t words = 0;
-  /// The end of what it says, which is after the rest of a call, or else equal to `words`.
+  /// The end of all that the assistant says: after the rest of a call, or else equal to `words`.
   std::size_t end = 0;
   /// The end of the text in which the turn is closed; `words` if the template does not show what
   /// follows the turn.

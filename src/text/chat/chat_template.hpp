@@ -26,7 +26,7 @@ class ChatTemplate {
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
 
-  /// The template's text. `variables` is an object whose members (messages, tools,
+  /// The text that the template makes. `variables` is an object whose members (messages, tools,
   /// add_generation_prompt, bos_token, ...) are the template's global variables. Rendering follows
   /// transformers' sandbox: trim_blocks and lstrip_blocks are on, tojson does not escape HTML, and
   /// there are raise_exception, strftime_now, break and continue. As there, messages, tools and

@@ -34,8 +34,8 @@ class ConversationText {
   /// InputError without a template, or where the template refuses the conversation.
   std::string render(const Conversation& conversation, Ending ending) const;
   /// Whether the text of the conversation, with the head of a next turn or without, depends on a
-  /// key of its messages (`of_messages`) or of its variables: it is another one, or is refused,
-  /// without the key or with another value of it.
+  /// key of its messages (`of_messages`) or of its variables: without the key, or with another
+  /// value of it, the text is another one or the template refuses the conversation.
   bool reads(const Conversation& conversation, const std::string& key, bool of_messages) const;
   /// Whether the text depends on the day or time.
   bool reads_clock(const Conversation& conversation) const;
@@ -44,7 +44,8 @@ class ConversationText {
   nlohmann::ordered_json variables(const Conversation& conversation, Ending ending) const;
 
   std::optional<ChatTemplate> template_;
-  std::optional<ChatTemplate> tool_template_;  // for conversations with tools, if it is another one
+  std::optional<ChatTemplate> tool_template_;  // for conversations with tools, if these have
+                                               // another template
   std::string system_;                         // text.system
   std::vector<std::pair<std::string, std::string>> variables_;  // text.variables, values as JSON
   std::map<std::string, std::string> special_tokens_;

@@ -14,16 +14,18 @@ namespace rollcall::text {
 struct FolderTemplate {
   /// For conversations without tools. Empty if the folder has no such template.
   std::string chat_template;
-  /// For conversations with tools. It is the same one if the folder has one for all.
+  /// For conversations with tools. Equal to `chat_template` if the folder has one template for all.
   std::string with_tools;
-  /// The file or folder that they are from, for messages. Empty if the folder has no template.
+  /// The file or folder that the templates are from, for messages. Empty if the folder has no
+  /// template.
   std::string origin;
   std::string names;  ///< the templates' names, if there are several
   /// Texts of the special tokens that the folder sets, by name: bos_token, eos_token and so on, and
   /// names of the model's own.
   std::map<std::string, std::string> special_tokens;
 
-  /// Throws InputError if the folder has templates, but none for such conversations.
+  /// The template for conversations with tools, or for those without. Throws InputError if the
+  /// folder has templates, but none for these.
   const std::string& for_tools(bool tools) const;
 };
 
@@ -32,7 +34,7 @@ struct FolderTemplate {
 /// object of them. Of several templates, "tool_use" and "default" are used, as in transformers.
 /// Throws InputError naming the file and the fault.
 FolderTemplate read_folder_template(const std::filesystem::path& folder);
-/// The templates without the special tokens. `config` is the folder's tokenizer_config.json.
+/// Reads the templates but no special tokens. `config` is the folder's tokenizer_config.json.
 FolderTemplate read_folder_template(const std::filesystem::path& folder, const FolderFile& config);
 
 /// The variables of `input`, and the special tokens whose names it does not use.

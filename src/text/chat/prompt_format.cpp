@@ -246,14 +246,15 @@ std::string PromptFormat::fingerprint() const {
       section_.assistant_prefix.empty())
     return {};
   Sha256 digest;
-  // With the lengths, no character can move from one text to the next unseen.
+  // A length before each text shows where it ends, so that no character can move from one text to
+  // the next unseen.
   const auto add = [&](const std::string& text) {
     digest.add(fmt::format("{} ", text.size())).add(text);
   };
   add(files_.tokenizer->fingerprint());
   add(is_chat() ? files_.chat_template : std::string());
   if (texts_.has_tool_template()) add(files_.tool_template);
-  // This one has the system message, the variables, and the date if the template writes it.
+  // A prompt has the system message, the variables, and the date if the template writes it.
   add(prompt_text("What is asked"));
   add(fmt::format("{}", fmt::join(files_.end_tokens, " ")));
   return digest.hex();

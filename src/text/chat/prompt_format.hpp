@@ -22,7 +22,8 @@ namespace rollcall::text {
 /// An example to learn from.
 struct Supervised {
   std::vector<std::int32_t> tokens;
-  /// Stretches [first, second) of `tokens`, ascending, with what the assistant says and its ends.
+  /// Stretches [first, second) of `tokens`, ascending, with what the assistant says and the tokens
+  /// that end its turns.
   std::vector<std::pair<std::int64_t, std::int64_t>> learnt;
 };
 
@@ -32,19 +33,20 @@ class PromptFormat {
   /// Throws ConfigError for settings that do not fit the folder or each other, InputError for files
   /// that cannot be used.
   PromptFormat(const TextSection& section, const std::filesystem::path& folder);
-  /// The same from text files in memory. `origin` is named in messages.
+  /// Takes the model's text files from memory. `origin` is named in messages.
   PromptFormat(const TextSection& section, TextFiles files, const std::string& origin);
 
-  const TextSection& section() const { return section_; }  ///< with what "auto" came to
-  /// With the chat template that is used, wherever it is from, and at least one end token.
+  const TextSection& section() const { return section_; }  ///< with "auto" replaced
+  /// The text files, with the chat template that is used, wherever it is from, and at least one end
+  /// token.
   const TextFiles& files() const { return files_; }
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return files_.tokenizer; }
   bool is_chat() const { return texts_.has_template(); }
   const ConversationText& conversations() const { return texts_; }
   const AnswerEnds& answer_ends() const { return ends_; }
 
-  /// Hex digest of the tokenizer, the template, and a prompt as they render it. It is empty if
-  /// prompts are the task's own text and the tokenizer is built in.
+  /// Hex digest of the tokenizer, the templates, a prompt as they render it, and the end tokens. It
+  /// is empty if prompts are the task's own text and the tokenizer is built in.
   std::string fingerprint() const;
   /// Whether the template writes the date or time into a prompt, so that prompts of another day
   /// differ.
@@ -52,7 +54,7 @@ class PromptFormat {
 
   // A prompt is the task's text in its place in text.user. With a template it is one message of a
   // chat, without white space at its ends; without a template it is the text itself.
-  // `opening` is how the answer begins after text.assistant_prefix. Like that it is not learnt.
+  // `opening` is how the answer begins after text.assistant_prefix. Neither of them is learnt.
   /// What the policy sees, with special tokens spelt out.
   std::string prompt_text(std::string_view prompt, std::string_view opening = {}) const;
   std::vector<std::int32_t> prompt_tokens(std::string_view prompt,
@@ -66,8 +68,8 @@ class PromptFormat {
   /// a text can spell, such as tags of a thought or of an answer, are kept.
   std::string answer_text(std::span<const std::int32_t> tokens) const;
 
-  // Conversations. text.system comes before one that has no system message. All of them throw
-  // InputError without a template.
+  // The functions below take conversations. text.system comes before a conversation that has no
+  // system message. Without a template they throw InputError.
   /// The tokens up to where the assistant speaks next.
   std::vector<std::int32_t> chat_tokens(const Conversation& conversation) const;
   /// The tokens of the whole conversation, after which nobody speaks.

@@ -16,8 +16,8 @@ Json without_nulls(const Json& message) {
   return kept;
 }
 
-/// The message with its thought under `reasoning_content` and `thinking`. The latter becomes the
-/// first key, and keeps its own value if it has one.
+/// The message with its thought under `reasoning_content` and `thinking`. `thinking` becomes the
+/// first key, and keeps its value if the message has one under that key.
 Json with_thought(const Json& message) {
   for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
     const auto found = message.find(name);

@@ -12,7 +12,7 @@ namespace rollcall::text {
 /// points into `text`, or into `storage` if it differs from it.
 std::string_view spoken(std::string_view text, std::string& storage);
 
-/// The same, but empty if the text has nothing but thoughts.
+/// As spoken(), but empty if the text has nothing but thoughts.
 std::string_view without_thoughts(std::string_view text, std::string& storage);
 
 /// Whether the text opens a thought and never closes it.

@@ -98,7 +98,8 @@ class Announcements {
                ? t_.spelt(after)[0] - '0'
                : 0;
   }
-  /// The mark that joins an announcement to the one before it; empty if it is an answer alone.
+  /// The mark that joins an announcement to the one before it; empty if the announcement is an
+  /// answer alone.
   std::string_view join(std::size_t at) const {
     if (label(words().answers.after(t_, at)) > 1) return ", ";
     std::size_t first = at;
@@ -169,8 +170,8 @@ class Announcements {
     return false;
   }
 
-  /// Whether others say so: "might answer 32", "would say the answer is 32", but not "I would say
-  /// the answer is 42".
+  /// Whether somebody other than the writer gives the answer: "might answer 32", "would say the
+  /// answer is 32", but not "I would say the answer is 42".
   bool is_others(std::size_t at, bool is_verb) const {
     const Phrases& sayings = is_verb ? words().modals : words().sayings;
     if (at == 0 || !sayings.begins(t_, at - 1)) return false;
@@ -180,8 +181,8 @@ class Announcements {
     return true;
   }
 
-  /// Whether the words before "answer" say that it is only supposed, asked for, wrong, or somebody
-  /// else's.
+  /// Whether the words before "answer" say that the answer is only supposed, asked for, wrong, or
+  /// somebody else's.
   bool supposed(std::size_t at) const {
     const std::size_t least = at > kMostBefore ? at - kMostBefore : 0;
     if (is_others(at, true)) return true;
@@ -342,8 +343,8 @@ std::optional<Sentence> corrected_at_once(const Tokens& t, const Candidate& firs
   return std::nullopt;
 }
 
-/// The answer after corrections in later sentences. It is another one, empty if it was only taken
-/// back, or `first` if nothing was.
+/// The answer after corrections in later sentences: another answer, an empty one if `first` was
+/// only taken back, or `first` if nothing took it back.
 Candidate corrected(const Tokens& t, const Candidate& first) {
   auto later = last_sentences(t, std::min(sentence_end(t, first.end), t.size()), kMostSentences);
   if (const auto same = corrected_at_once(t, first)) later.push_back(*same);

@@ -13,7 +13,7 @@ struct Announced {
   /// The answer without the words that lead into it and without remarks after it. Several pieces
   /// are joined by ", ", " or " or " and ".
   std::string text;
-  bool ended = false;  ///< a stop, a line break or other text follows it
+  bool ended = false;  ///< whether a stop, a line break or other text follows the answer
 };
 
 /// The last answer that is announced as the answer: "the answer is 42", "Answer: 42", "#### 42", a

@@ -28,33 +28,33 @@ class Phrases {
 
 struct AnnouncementWords {
   Phrases answers;      ///< names of what is announced: "answer"
-  Phrases results;      ///< names of it that count if the response has no "answer"
+  Phrases results;      ///< names of a result, which count if the response has no "answer"
   Phrases options;      ///< names after which a letter may follow: "option B is correct"
   Phrases whole;        ///< noun and verb together, in languages that write them as one word
   Phrases modifiers;    ///< come between an article and "answer"
-  Phrases supposed;     ///< come before "the answer is" if that is not claimed: "if"
-  Phrases remote;       ///< after "the answer", they say that it is of another case: "would be"
+  Phrases supposed;     ///< come before "the answer is" if nobody claims that: "if"
+  Phrases remote;       ///< after "the answer", say that it is that of another case: "would be"
   Phrases modals;       ///< come before "answer" as a verb: "might"
-  Phrases sayings;      ///< come before "the answer is" if somebody says so
-  Phrases own;          ///< come before those if it is the writer who says so: "I"
+  Phrases sayings;      ///< come before "the answer is" if it reports what somebody says: "says"
+  Phrases own;          ///< come before modals and sayings if the writer speaks: "I"
   Phrases fillers;      ///< begin the words that may be between "the answer" and "is"
   Phrases copulas;      ///< "is" and similar verbs
   Phrases denials;      ///< "is not" and similar phrases
   Phrases bounds;       ///< come before a value that only limits the one that is meant: "less than"
   Phrases auxiliaries;  ///< come between a denial and the verb that it denies
   Phrases equals;       ///< come between a name and its value
-  Phrases circumstances;    ///< after a value, they begin words that say when it holds
+  Phrases circumstances;    ///< after a value, begin words that say when it holds
   Phrases leads;            ///< come between "is" and the answer
   Phrases remarks;          ///< begin words after an answer that do not belong to it
-  Phrases reasons;          ///< remarks whose values are not part of the answer
+  Phrases reasons;          ///< remarks that give a reason; they also end an answer in words
   Phrases about;            ///< say how the answer is, and not what it is
-  Phrases comparisons;      ///< after a value, they say that it only describes the answer: "% sure"
+  Phrases comparisons;      ///< after a value, say that it only describes the answer: "% sure"
   Phrases hedges;           ///< come between "or" and a further answer
   Phrases second_thoughts;  ///< come before a further answer in this sentence or the next one
   Phrases rivals;           ///< come before a value that may be the answer, too: "unless it is"
   Phrases rivalry;          ///< come after a value that is an answer, too: "also works"
   Phrases asides;           ///< come after a count or price: "in" of "pages in 240 minutes"
-  Phrases comparatives;     ///< come after a count, unless a number follows "than"
+  Phrases comparatives;     ///< end a count, unless "than" and a number follow: "more"
   Phrases periods;          ///< come after "a" or "each" in a rate: "hour"
   Phrases connectives;      ///< begin the clause that concludes a sentence: ", so she pays 64"
   Phrases others;           ///< begin a clause about another value: "the next one is 29"
@@ -63,13 +63,13 @@ struct AnnouncementWords {
   Phrases unreal;           ///< occur in sentences that are not conclusions
   Phrases operations;       ///< come before a value that is calculated with
   Phrases complements;      ///< come before the words that a sentence says about its subject
-  Phrases hedged;           ///< come before those if they are not certain: "may be"
+  Phrases hedged;           ///< come before complements that are not certain: "may be"
   Phrases exceptions;       ///< come between a value and exceptions that belong to it
   Phrases concluding;       ///< begin a sentence that concludes
   Phrases premises;         ///< begin a sentence that does not conclude
   Phrases verbs;            ///< come before the value in a sentence that concludes
   Phrases corrections;      ///< begin a sentence that takes something back
-  Phrases retractions;      ///< say in such a sentence that something was wrong
+  Phrases retractions;      ///< say in a sentence with a correction that something was wrong
   Phrases doubts;           ///< say that the writer does not know
   Phrases approvals;        ///< come after an option that is right: "B is correct"
   Phrases meaningful;       ///< come before a value and are part of it

@@ -26,7 +26,7 @@ class CandidateText {
  public:
   const std::string& text() const { return text_; }
   bool is_empty() const { return text_.empty(); }
-  bool is_after_mark() const { return joined_; }  ///< join() was the last call that added text
+  bool is_after_mark() const { return joined_; }  ///< whether the last text came from join()
 
   /// Adds the text of one token, after a space if it is `spaced`.
   void put(std::string_view token, bool spaced) {
@@ -347,7 +347,8 @@ class Taker {
       at_ = value;
       return;
     }
-    // "no solution for any x" is one answer
+    // Words that end a number as a remark may belong to an answer in words: "no solution for any
+    // x". Of the remarks only reasons end an answer in words.
     const auto& ends = found_.weight == Weight::text ? words().reasons : words().remarks;
     // "does not exist" is an answer in words.
     const bool denial = found_.weight == Weight::text && word == "not";
@@ -392,7 +393,7 @@ class Taker {
   Candidate found_;
   CandidateText text_;
   int depth_ = 0;       // number of brackets that are open
-  bool ended_ = false;  // the token at at_ does not belong to the answer
+  bool ended_ = false;  // whether the token at at_ does not belong to the answer
   bool listed_;
   bool quoted_ = false;  // a quotation that ’ closes is open
 };

@@ -12,9 +12,9 @@ namespace rollcall::text {
 
 /// How likely the words after an announcement are an answer.
 enum class Weight : unsigned char {
-  none,   ///< they say something about the answer, or there are none
-  text,   ///< they are words, which may be the answer
-  value,  ///< they begin as a number, a formula, a name of one letter, or a list of these
+  none,   ///< there are no words, or they say something about the answer
+  text,   ///< the words may be the answer
+  value,  ///< the words begin as a number, a formula, a name of one letter, or a list of these
 };
 
 struct Candidate {
@@ -24,13 +24,14 @@ struct Candidate {
   std::string text;
   std::size_t begin = 0;  ///< tokens [begin, end)
   std::size_t end = 0;
-  bool ended = false;  ///< a stop, a line break or other text follows it
+  bool ended = false;  ///< whether a stop, a line break or other text follows the answer
 };
 
 /// The answer that begins at token `at` and ends before `limit`, with all its pieces. Looks at a
 /// bounded number of tokens.
 Candidate taken(const Tokens& tokens, std::size_t at, std::size_t limit);
-/// The answer after "is" or a colon at token `at`. Words that lead into it are skipped.
+/// The answer that follows "is" or a colon. `at` is the token after that; words that lead into the
+/// answer are skipped.
 Candidate announced_at(const Tokens& tokens, std::size_t at, std::size_t limit);
 
 }  // namespace rollcall::text

@@ -9,7 +9,7 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::size_t kMostSentences = 4;  // the last ones, which are looked at
+constexpr std::size_t kMostSentences = 4;  // number of the last sentences that are looked at
 constexpr std::size_t kMostWords = 20;     // words of an answer; longer ones are not looked for
 
 std::string_view low(const Tokens& t, std::size_t i) {
@@ -43,7 +43,8 @@ bool is_led(const Tokens& t, std::size_t begin, std::size_t at, const Tokens& wo
   return announcement_words().complements.after(t, at - 1) == at;
 }
 
-/// The beginning of the clause that ends at token `at`, which is after "but", a colon, or ", so".
+/// The beginning of the clause that ends at token `at`: at "but", or after "however", a semicolon,
+/// a colon, or ", so".
 std::size_t clause_begin(const Tokens& t, std::size_t begin, std::size_t at) {
   for (std::size_t i = at; i-- > begin;) {
     const bool turns = t.word(i) == "but" || t.word(i) == "however" || t.is(i, Kind::semicolon) ||

@@ -31,8 +31,8 @@ bool begins_value(const Tokens& t, std::size_t at) {
                               t.word(at + 1).size() > 2);
 }
 
-/// The value that a sentence says of a number of things with which it begins, as in "4 tickets cost
-/// $64" and "15 pugs need 180/15 = 12 minutes"; 0 if it says none.
+/// The token of the value that a sentence says of a number of things with which it begins, as in "4
+/// tickets cost $64" and "15 pugs need 180/15 = 12 minutes"; 0 if it says none.
 std::size_t said_of(const Tokens& t, std::size_t at, const Candidate& first, std::size_t end) {
   const std::size_t number = skip_marks(t, at);
   const bool counts = (t.is(number, Kind::number) || words().numbers.begins(t, number)) &&

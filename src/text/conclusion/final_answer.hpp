@@ -23,8 +23,8 @@ struct FinalAnswer {
 /// counts only if the response has nothing else.
 std::optional<FinalAnswer> final_answer(std::string_view response, bool finished);
 
-/// The answer of a finished response that says that it is the answer. A mere formula or line at the
-/// end does not count.
+/// The answer of a response that is known to be finished. An answer that is a mere formula or line
+/// at the end does not count, since nothing says that it is the answer.
 std::optional<std::string> stated_answer(std::string_view response);
 
 /// A short answer without marks of Markdown, dollars and quotation marks around it, and without

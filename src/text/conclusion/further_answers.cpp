@@ -17,7 +17,8 @@ const AnnouncementWords& words() {
   return all;
 }
 
-/// Whether a number, a formula or a letter begins here, which may be another answer.
+/// Whether a number, a price, a formula or a capital letter begins here, which may be another
+/// answer.
 bool is_other(const Tokens& t, std::size_t at) {
   const bool is_letter = t.is(at, Kind::word) && t.spelt(at).size() == 1 && t.spelt(at)[0] >= 'A' &&
                          t.spelt(at)[0] <= 'Z';

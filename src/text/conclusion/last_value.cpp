@@ -35,7 +35,7 @@ bool rounds(const Tokens& t, std::size_t i, std::size_t at) {
   return is_exact;
 }
 
-/// Whether there is an equals sign at token `i` with a name of one letter before it.
+/// Whether there is an equals sign at token `i` with a short name before it, such as x, x1 or π.
 bool is_named(const Tokens& t, std::size_t i, std::size_t at) {
   return i > at && t.is(i, Kind::equals) && t.is(i - 1, Kind::word) && t.spelt(i - 1).size() <= 2 &&
          is_value(t, i - 1);

@@ -8,8 +8,8 @@
 
 namespace rollcall::text {
 
-// All of them look at the tokens [at, end) of a sentence and give the token with which a value
-// begins, or 0 if there is no such value.
+// The functions below look at the tokens [at, end) of a sentence and give the token with which a
+// value begins, or 0 if there is no such value.
 
 /// The value after the last equals sign that does not only round an exact value. Of a list of named
 /// values, "x = 3 or x = 5", it is the first name.
@@ -18,8 +18,8 @@ std::size_t last_equals(const Tokens& tokens, std::size_t at, std::size_t end);
 /// The value after the last verb, colon, arrow or time of day ("at 4:45").
 std::size_t last_verb(const Tokens& tokens, std::size_t at, std::size_t end);
 
-/// The last one of the two above and of the last formula, which is the first formula of a list
-/// where several belong together.
+/// The last of three values: that of last_equals(), that of last_verb(), and the last formula, or
+/// the first formula of a list in which several belong together.
 std::size_t last_value(const Tokens& tokens, std::size_t at, std::size_t end);
 
 /// Whether the tokens begin with arithmetic before an equals sign, so that the value after the last

@@ -25,7 +25,7 @@ std::size_t count_letter(std::string_view text, char letter);
 std::size_t count_occurrences(std::string_view text, std::string_view part);
 /// Counts words with a capital and without a small ASCII letter.
 std::size_t count_capital_words(std::string_view text);
-bool has_upper(std::string_view text);  ///< for ASCII letters, as has_lower()
+bool has_upper(std::string_view text);  ///< whether it has an ASCII capital
 bool has_lower(std::string_view text);
 
 std::string lower(std::string_view text);  ///< ASCII letters in lower case, other bytes as they are

@@ -20,7 +20,7 @@ constexpr std::int64_t kLooksOfAStep = 32;
 /// Names of a scope or of a call's arguments that a search for one of them passes in one step.
 constexpr std::int64_t kNamesOfAStep = 16;
 
-/// All functions that take from it throw Fault when it is used up.
+/// What is left. All functions that take from the budget throw Fault when it is used up.
 struct Budget {
   std::int64_t steps, bytes;
   int depth = 0;
@@ -43,7 +43,8 @@ struct Budget {
   void give(std::int64_t n) { bytes += n; }
 };
 
-/// One more level of nested evaluations while it lives. Throws Fault if there are too many.
+/// Counts one more level of nested evaluations while the object lives. Throws Fault if there are
+/// too many.
 class Deeper {
  public:
   explicit Deeper(Budget& budget) : budget_(budget) {

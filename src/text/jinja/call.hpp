@@ -13,7 +13,7 @@ namespace rollcall::text::jinja {
 struct Context {
   Budget budget;
   std::vector<Value> changing;  ///< objects that may come to hold themselves; emptied at the end
-  bool clock_read = false;      ///< the template asked for the time
+  bool clock_read = false;      ///< whether the template asked for the time
 };
 
 struct Arguments {
@@ -60,7 +60,8 @@ std::span<const Row> functions();  ///< the global functions: range, dict, names
 /// Whether Jinja has a filter or function of that name that this interpreter lacks.
 bool is_known_to_jinja(std::string_view filter_or_function);
 
-// Arguments that must be of one type. They throw for others, and `what` names them in the message.
+// Arguments that must be of one type. The functions throw for another type; `what` names the
+// argument in the message.
 std::int64_t whole_argument(const Value& value);
 const std::string& text_argument(const Value& value, const char* what);
 
@@ -68,7 +69,7 @@ const std::string& text_argument(const Value& value, const char* what);
 struct Iterator : Object {
   using Next = std::function<bool(Context&, Value&)>;
   Iterator(Budget* budget, int depth, Next n);
-  Next next;  ///< sets the next value, or gives false if there is none; may change its own state
+  Next next;  ///< sets the next value, or returns false if there is none; may change its own state
   bool advance(Context& context, Value& value);
 };
 

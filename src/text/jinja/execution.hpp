@@ -21,7 +21,7 @@ class Executor {
   explicit Executor(Rendering& rendering) : r_(rendering) {}
 
   Flow execute(const Block& block);
-  Value call_macro(const Macro& macro, Arguments arguments);  ///< its output
+  Value call_macro(const Macro& macro, Arguments arguments);  ///< the macro's output
   /// loop(children) in a recursive loop, which is the output of the same loop over other items.
   Value recurse(const Value& loop, Arguments arguments);
 

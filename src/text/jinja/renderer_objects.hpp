@@ -25,14 +25,14 @@ struct Loop : Object {
   int depth0;
   std::optional<std::int64_t> length;
   std::optional<Value> after;            ///< the next item, if it was looked at already
-  Value before, current;                 ///< the last item and the present one
+  Value before, current;                 ///< the previous item and the present one
   Value last_changed;                    ///< the arguments of the last call of changed()
-  bool was_changed = false;              ///< changed() was called
+  bool was_changed = false;              ///< whether changed() was called
   const Statement* recursive = nullptr;  ///< the statement, if the loop is recursive
   Scope* scope = nullptr;                ///< the scope around the loop
 };
 
-bool loop_advance(Context& context, Loop& loop);  ///< to the next item; false if there is none
+bool loop_advance(Context& context, Loop& loop);  ///< goes to the next item; false if there is none
 std::int64_t loop_length(Context& context, Loop& loop);
 /// An attribute such as `index` or `first`; nothing if there is no such attribute.
 std::optional<Value> loop_attribute(Context& context, const Value& loop, std::string_view name);

@@ -17,7 +17,8 @@ namespace rollcall::text::jinja {
 struct Scope : std::enable_shared_from_this<Scope> {
   Scope* parent = nullptr;
   std::vector<std::pair<int, Value>> variables;
-  bool kept = false;  ///< a macro was defined in it or in a scope inside, and needs it later
+  bool kept = false;  ///< whether a macro was defined in it or in a scope inside, and needs it
+                      ///< later
 };
 
 /// The scopes around the statement that is being rendered, the template's own one as the outermost.
@@ -71,9 +72,10 @@ struct Rendering {
   Rendering(const Rendering&) = delete;
   Rendering& operator=(const Rendering&) = delete;
 
-  bool mentions(std::string_view name) const;  ///< the template uses a variable of that name
+  bool mentions(std::string_view name) const;  ///< whether the template uses a variable of that
+                                               ///< name
   void set(std::string_view name,
-           const Value& value);  ///< before it begins; only if mentions(name)
+           const Value& value);  ///< before the rendering begins; only if mentions(name)
 
   const Template& parsed;
   Context context;
@@ -99,7 +101,7 @@ class Frame {
   std::shared_ptr<Scope> scope_;
 };
 
-/// Catches the output while it lives.
+/// Catches what the rendering writes while the object lives.
 class Capture {
  public:
   explicit Capture(Rendering& rendering);

@@ -22,14 +22,14 @@ class Field {
 
   Field at(const char* key) const;                   ///< a member, which is required
   std::optional<Field> find(const char* key) const;  ///< a member that may be missing or null
-  std::vector<Field> items() const;                  ///< for a list
+  std::vector<Field> items() const;                  ///< the items of a list
   std::vector<std::pair<std::string, Field>> members() const;
 
   std::string text() const;
   bool flag() const;
   bool flag(const char* key, bool otherwise) const;  ///< a member that may be missing or null
-  std::int64_t count() const;                        ///< for a whole number from 0 to 2^31 - 1
-  char32_t character() const;                        ///< for a string of one character
+  std::int64_t count() const;                        ///< a whole number from 0 to 2^31 - 1
+  char32_t character() const;                        ///< the character of a string of one
 
   bool is_zero() const { return value_->is_number() && value_->get<double>() == 0.0; }
   bool is_text() const { return value_->is_string(); }

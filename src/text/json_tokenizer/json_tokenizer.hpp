@@ -18,7 +18,7 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// Spaces that no call of encode() uses now. May be called by several threads at a time.
+/// The EncodeSpaces that no call of encode() uses at the moment. Any thread may call any function.
 class EncodeSpacePool {
  public:
   std::unique_ptr<EncodeSpace> take();  ///< a new one where all are in use

@@ -14,7 +14,8 @@ namespace rollcall::text::json_tokenizer {
 struct StatedToken {
   std::string content;
   bool single_word = false, lstrip = false, rstrip = false, normalized = false, special = false;
-  /// No file says `normalized`. It is then the opposite of `special`, also if that is set later.
+  /// Whether no file says `normalized`. It is then the opposite of `special`, also if `special` is
+  /// set later.
   bool follows_special = false;
   bool operator==(const StatedToken&) const = default;
 };
@@ -22,13 +23,13 @@ struct StatedToken {
 struct StatedTokens {
   /// added_tokens_decoder, else added_tokens.json. The ids only say in which order they are added.
   std::map<std::int64_t, StatedToken> listed;
-  /// `listed` is added_tokens_decoder, which also changes the tokens of tokenizer.json.
+  /// Whether `listed` is added_tokens_decoder, which also changes the tokens of tokenizer.json.
   bool has_decoder = false;
   /// bos_token, eos_token and so on, then names of the model's own, in the order in which they are
   /// added.
   std::vector<std::pair<std::string, StatedToken>> named;
   std::vector<StatedToken> extra;    ///< extra_special_tokens, or additional_special_tokens
-  bool class_gives_end = false;      ///< eos_token is from the tokenizer's class, not from a file
+  bool class_gives_end = false;      ///< whether eos_token is the class's, not a file's
   bool split_special = false;        ///< split_special_tokens: texts are not searched for them
   bool plain_special = false;        ///< special tokens are added again, without flags
   std::optional<bool> prefix_space;  ///< add_prefix_space

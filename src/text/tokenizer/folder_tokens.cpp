@@ -49,7 +49,7 @@ StatedToken read_object(const FolderFile& file, const Json& value, const std::st
   };
   StatedToken token{.content = content->get<std::string>()};
   token.special = special == Special::always || flag("special", false);
-  token.normalized = flag("normalized", !token.special);  // as AddedToken does
+  token.normalized = flag("normalized", !token.special);  // as Hugging Face's AddedToken does
   token.follows_special = !value.contains("normalized");
   token.single_word = flag("single_word", false), token.lstrip = flag("lstrip", false),
   token.rstrip = flag("rstrip", false);
@@ -126,7 +126,7 @@ class Merging {
       assign(found_, key, read_object(file, value, key, special));
   }
 
-  /// Reads a list of extra tokens, or an object of named ones, after which there is no list.
+  /// Reads extra tokens: a list, or an object of named ones, which does not count as a list.
   void read_extra(const FolderFile& file, const char* place, const Json& value) {
     has_list_ = !value.is_object();
     if (value.is_null()) return;
@@ -273,7 +273,7 @@ class Merging {
   StatedTokens out_;
 };
 
-/// Refuses a folder from which transformers reads another file, chosen by its own version.
+/// Refuses a folder in which the version of transformers decides which tokenizer file it reads.
 void refuse_other_versions(const FolderFile& config) {
   const Json& files = config.at("fast_tokenizer_files");
   if (files.is_null()) return;

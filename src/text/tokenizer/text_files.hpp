@@ -28,13 +28,13 @@ struct TextFiles {
   std::shared_ptr<const Tokenizer> tokenizer;  ///< from tokenizer.json
   /// From chat_template.jinja, else from tokenizer_config.json. Empty if there is no template.
   std::string chat_template;
-  /// For conversations with tools. It is the same one if there is one for all.
+  /// For conversations with tools. Equal to `chat_template` if there is one template for all.
   std::string tool_template;
   /// Texts of the special tokens that the folder sets, by name: bos_token, eos_token and so on, and
   /// names of the model's own.
   std::map<std::string, std::string> special_tokens;
-  /// Each of them ends a response. They are eos_token, and eos_token_id of generation_config.json
-  /// and config.json.
+  /// The tokens that end a response: eos_token, and eos_token_id of generation_config.json and
+  /// config.json.
   std::vector<std::int32_t> end_tokens;
   /// The number of embeddings in config.json, if the folder names tokens that tokenizer.json lacks.
   std::optional<std::int64_t> rows;
@@ -49,7 +49,7 @@ bool has_tokenizer(const std::filesystem::path& folder);  ///< whether it has a 
 TextFiles read_text_files(const std::filesystem::path& folder);
 
 /// A generation_config.json with all of `end_tokens` under eos_token_id. `json` is the folder's
-/// own, or empty if there is none. It is returned unchanged if it names them all.
+/// generation_config.json, or empty if there is none, and is returned unchanged if it names them.
 std::string with_end_tokens(const std::string& json, const std::vector<std::int32_t>& end_tokens);
 
 /// The text with one U+FFFD in place of each maximal ill-formed part, as Python's errors="replace"

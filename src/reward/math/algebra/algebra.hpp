@@ -59,7 +59,7 @@ class Algebra {
  private:
   Polynomials polynomials_;
   std::vector<Form> divisors_;
-  std::set<std::string> divisor_keys_;  // of divisors_
+  std::set<std::string> divisor_keys_;  // a text for each of divisors_, to find repetitions
 };
 
 }  // namespace rollcall::reward::math

@@ -1,4 +1,5 @@
-// The atoms of one comparison, numbered: what canonical forms are polynomials in.
+// The atoms of one comparison, numbered: the variables, constants, roots, logarithms and functions
+// in which canonical forms are polynomials.
 #pragma once
 
 #include "reward/math/algebra/form.hpp"
@@ -25,8 +26,10 @@ class Atoms {
   /// Makes cos(x) known to sin(x), so that sin^2 is replaced by 1 - cos^2.
   void set_partner(int sine, int cosine) { atoms_[std::size_t(sine)].partner = cosine; }
 
-  std::set<int> within(const Form& form) const;  ///< also those in the arguments of other atoms
-  std::vector<int> variables_of(const Form& form) const;  ///< ascending, also within arguments
+  std::set<int> within(const Form& form) const;  ///< numbers of its atoms, also of those in the
+                                                 ///< arguments of other atoms
+  std::vector<int> variables_of(const Form& form) const;  ///< numbers of its variables, ascending;
+                                                          ///< also within arguments
   bool has_imaginary(const Form& form) const;             ///< whether i is in it
 
  private:

@@ -21,7 +21,7 @@ Exponent operator+(Exponent a, Exponent b);
 Exponent operator*(Exponent a, Exponent b);
 
 struct Factor {
-  int atom = 0;  ///< its number in Atoms
+  int atom = 0;  ///< number of the atom in Atoms
   Exponent exponent;
   auto operator<=>(const Factor&) const = default;
 };
@@ -30,7 +30,8 @@ struct Term {
   std::vector<Factor> factors;  ///< atoms ascending, no exponent is zero
   mpq_class coefficient;        ///< never zero within a polynomial
 };
-using Poly = std::vector<Term>;  ///< lists of factors ascending, each once; zero has no terms
+using Poly = std::vector<Term>;  ///< sorted by their lists of factors, each list once; zero has no
+                                 ///< terms
 
 /// The quotient top / bottom. The bottom is 1 or has at least two terms, since a bottom of one term
 /// is divided out.
@@ -43,10 +44,10 @@ enum class AtomKind {
   pi,
   e,
   i,  ///< its square is -1
-  /// Base: a whole number above 1 without small factors in common with others; exponents from 0 to
+  /// `base` is a prime, or a whole number above 1 without small prime factors; exponents from 0 to
   /// below 1.
   prime,
-  logarithm,  ///< the natural logarithm of such a number
+  logarithm,  ///< the natural logarithm of `base`, which is as for `prime`
   root,       ///< argument 0 is a polynomial; exponents from 0 to below 1
   power,      ///< argument 0 to the power of argument 1, which is not a number
   function    ///< name(arguments)
@@ -57,14 +58,15 @@ struct Atom {
   std::string name;
   mpz_class base{};
   std::vector<Form> arguments{};
-  int partner = -1;  ///< of sin(x): the number of cos(x), since sin^2 = 1 - cos^2; else -1
+  int partner = -1;  ///< for sin(x): the number of the atom cos(x), since sin^2 = 1 - cos^2; else
+                     ///< -1
 };
 
 Form constant(const mpq_class& value);
 bool is_zero(const Form& form);
 Form negate(Form a);
-std::optional<mpq_class> rational(const Form& form);  ///< its value if it is a number
-/// its value if it is a whole number of 32 bits
+std::optional<mpq_class> rational(const Form& form);  ///< the form's value if it is a number
+/// the form's value if it is a whole number of 32 bits
 std::optional<std::int32_t> small_integer(const Form& form);
 
 }  // namespace rollcall::reward::math

@@ -180,7 +180,7 @@ Form apply_function(Algebra& algebra, const std::string& name, const std::vector
   if (name == "factorial") return factorial(algebra, a);
   if (name == "binomial" || name == "C") return binomial(algebra, a, arguments.at(1));
   const Form up = power(algebra, algebra.e(), a),
-             down = power(algebra, algebra.e(), negate(a));  // for the hyperbolic functions
+             down = power(algebra, algebra.e(), negate(a));  // e^-a, for the hyperbolic functions
   if (name == "sinh") return algebra.scale(algebra.subtract(up, down), mpq_class(1, 2));
   if (name == "cosh") return algebra.scale(algebra.add(up, down), mpq_class(1, 2));
   if (name == "tanh") return algebra.divide(algebra.subtract(up, down), algebra.add(up, down));

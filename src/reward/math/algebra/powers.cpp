@@ -187,7 +187,7 @@ std::vector<std::pair<mpz_class, std::int32_t>> factors_of(mpz_class n, Budget& 
   if (n == 1) return factors;
   if (mpz_sizeinbase(n.get_mpz_t(), 2) < 4096 && mpz_perfect_power_p(n.get_mpz_t()) != 0) {
     mpz_class root;
-    // its root is above kTrialDivisors, so above 2^10
+    // A root of what is left is above kTrialDivisors, so above 2^10, which bounds the degree k.
     for (unsigned k = unsigned(mpz_sizeinbase(n.get_mpz_t(), 2) / 10); k > 1; --k) {
       if (mpz_root(root.get_mpz_t(), n.get_mpz_t(), k) == 0) continue;
       factors.emplace_back(root, std::int32_t(k));

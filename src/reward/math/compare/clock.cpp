@@ -14,7 +14,7 @@ enum class Half { open, by_word, by_hour };
 struct Clock {
   int minutes = 0;  ///< since midnight; in the first half of the day if the half is open
   Half half = Half::open;
-  bool is_certain = false;  ///< certainly no ratio
+  bool is_certain = false;  ///< whether the text is certainly a time and no ratio
 };
 
 std::optional<int> whole_number(const Node& node, int most) {

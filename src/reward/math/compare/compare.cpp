@@ -21,7 +21,7 @@
 namespace rollcall::reward::math {
 namespace {
 
-/// Whether it is a chain of equations: 2 + 3 = 5, or x = 2 + 3 = 5.
+/// Whether the node is a chain of equations: 2 + 3 = 5, or x = 2 + 3 = 5.
 bool is_chain(const Node& node) {
   return node.kind == Kind::relation && node.text.find_first_not_of('=') == std::string::npos &&
          !has_two_signs(node.children.back());
@@ -105,7 +105,7 @@ Verdict compare_scalars(Values& values, const Node& a, const Node& b) {
     return a.kind == b.kind ? compare_scalars(values, a.children[0], b.children[0])
                             : values.compare(values.form(a), values.form(b));
   Verdict verdict = compare_quantities(values, a, b);
-  // then it cannot be a percent
+  // If either side has a unit, a percent or degree sign may not be left out.
   const bool has_unit = a.kind == Kind::unit || b.kind == Kind::unit;
   if (verdict.answer != Answer::equal && is_marked(a) && !has_unit)
     verdict = compare_quantities(values, a.children[0], b);

@@ -1,4 +1,4 @@
-// Answers the two questions about answers with the comparison of expressions.
+// Answers both questions of Comparison by comparing expressions.
 #include "reward/math/compare/comparison.hpp"
 
 #include "reward/math/compare/compare.hpp"

@@ -15,9 +15,9 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr int kTried = 3;  // This many values on either side of zero are taken from one formula,
+constexpr int kTried = 3;  // values on either side of zero that are taken from one formula
 constexpr std::size_t kMostComparisons = 8192;
-// and looked for among this many values on either side of zero of the other.
+// values on either side of zero of the other formula, among which they are looked for
 constexpr int kSearched = 24;
 
 /// A formula with a parameter that is any integer.
@@ -42,8 +42,8 @@ std::optional<Family> family_of(const Node& node) {
   return Family{std::move(formula), condition.children[0].text, domain.text};
 }
 
-/// Reads a formula compared with `other` as a family whose only name is the parameter, which it
-/// does not say.
+/// Reads a formula that does not state its parameter as a family like `other`: its only name is the
+/// parameter, and the domain is that of `other`. Nothing if it has no name or several.
 std::optional<Family> like(const Family& other, const Node& node) {
   const Node& formula = value_of(node);
   const auto names = names_of(formula);

@@ -28,7 +28,7 @@ bool is_function_name(const std::string& name) {
   return name.size() == 1 && std::string_view("fghFGHPpE").find(name[0]) != std::string_view::npos;
 }
 
-/// Whether it applies a function or is a derivative: f(x), f^{-1}(x), dy/dx.
+/// Whether the node applies a function or is a derivative: f(x), f^{-1}(x), dy/dx.
 bool is_application(const Node& node) {
   if (node.kind == Kind::divide) {
     const auto is_d = [](const Node& n) {
@@ -134,7 +134,7 @@ std::optional<Verdict> compare_equation_and_value(Values& values, const Node& re
     return is_scalar && names_of(equation).size() == 1
                ? check_solutions(values, equation, answer)
                : Verdict{Answer::different, "an equation and none"};
-  // an identity
+  // Both sides are equal, so that the equation states the value of either.
   if (is_scalar && values.compare(values.form(left), values.form(right)).answer == Answer::equal)
     return with(right);
   return Verdict{Answer::different, "an equation that is not solved"};

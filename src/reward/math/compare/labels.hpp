@@ -10,7 +10,7 @@
 namespace rollcall::reward::math {
 
 bool has_names(const Node& node);                  ///< whether it has a variable
-std::set<std::string> names_of(const Node& node);  ///< its variables
+std::set<std::string> names_of(const Node& node);  ///< names of its variables
 
 /// Whether all sides of a chain of equations are equal, where a first side may only name the
 /// others: 5 = 2 + 3 = 6 states nothing.

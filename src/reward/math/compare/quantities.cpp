@@ -8,7 +8,7 @@
 namespace rollcall::reward::math {
 namespace {
 
-/// Whether it is a number without a unit, or in "square units".
+/// Whether the unit fits any other: a number without a unit, or one in "square units".
 bool is_general(const Unit& unit) {
   return (unit.powers.empty() && unit.counted.empty()) || unit.powers.contains("unit");
 }
@@ -16,7 +16,7 @@ bool is_general(const Unit& unit) {
 Unit unit_behind(const Node& node) {
   auto unit = find_unit(node.text);
   if (!unit) unreadable("words behind a value that may change it");
-  // degrees per second
+  // The value is in degrees, as in degrees per second.
   if (node.children[0].kind == Kind::degrees) unit = unit->times(Unit{{{"angle", 1}}});
   return *unit;
 }

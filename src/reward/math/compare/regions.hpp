@@ -16,7 +16,7 @@ struct Stretch {
 };
 using Region = std::vector<Stretch>;
 
-/// Whether it is certainly an interval, a union or an inequality, and no tuple.
+/// Whether the node is certainly an interval, a union or an inequality, and no tuple.
 bool is_region(const Node& node);
 /// The region that an expression describes, and its variable in `variable`; nothing if it is no
 /// region, or if `variable` names another variable already.

@@ -5,7 +5,8 @@
 
 namespace rollcall::reward::math {
 
-/// Whether it is x = ... or f(x) = ...: a name on the left that the right side does not contain.
+/// Whether the node is x = ... or f(x) = ...: a name on the left that the right side does not
+/// contain.
 bool is_assignment(const Node& node);
 /// The value of an assignment or of a chain of equations, the set after an "element of"; otherwise
 /// the node itself.

@@ -14,14 +14,14 @@ namespace rollcall::reward::math {
 enum class Kind {
   number,      ///< value
   symbol,      ///< text: a variable's name, also "pi", "e" and "i", which are the constants
-  infinity,    ///<
+  infinity,    ///< positive infinity
   add,         ///< all children
   multiply,    ///< all children
   divide,      ///< two children
   negate,      ///< one child
   power,       ///< base, exponent
   call,        ///< text: the function's name; children: its arguments
-  plus_minus,  ///< one child (the sign is open) or two (with the sign between them); text: pm or mp
+  plus_minus,  ///< one child, as in ±a, or two, as in a ± b; text: pm or mp
   percent,     ///< one child
   degrees,     ///< one child
   unit,        ///< text: the words after the value; one child

@@ -23,7 +23,7 @@ std::optional<Node> digits(const std::string& text) {
 
 Node transposed(Node node) {
   if (auto rows = matrix_of_rows(node)) node = std::move(*rows);
-  // a line, whichever way it is written
+  // A tuple is a row or a column, and is compared with either, so it stays as it is.
   if (node.kind == Kind::bracketed) return node.text = "()", node;
   const std::size_t columns = node.value->get_num().get_ui(), rows = node.children.size() / columns;
   Node turned = with(Kind::matrix, {});

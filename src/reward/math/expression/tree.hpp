@@ -57,7 +57,7 @@ inline bool has_unit(const Node& node) {
          (node.kind <= Kind::degrees &&
           std::any_of(node.children.begin(), node.children.end(), has_unit));
 }
-/// Whether it contains no variable.
+/// Whether the expression contains no variable.
 inline bool is_number(const Node& node) {
   if (node.kind == Kind::symbol) return node.text == "pi" || node.text == "e" || node.text == "i";
   return std::all_of(node.children.begin(), node.children.end(), is_number);

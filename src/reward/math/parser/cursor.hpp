@@ -22,14 +22,14 @@ struct Enclosure {
 /// Which spellings with two meanings were met.
 struct Ambiguities {
   bool logarithm = false;    ///< \log without a base
-  bool letter_unit = false;  ///< 5 m
+  bool letter_unit = false;  ///< a letter that may be a unit: 5 m
   bool period = false;       ///< 0.5(20) before an equals sign
 };
 
 /// The current token of an answer. It limits the nesting of rules and the number of nodes.
 class Cursor {
  public:
-  /// `text` must outlive it.
+  /// `text` must outlive the cursor.
   Cursor(std::string_view text, const Reading& reading)
       : tokens_(text, reading.thousands), reading_(reading) {
     advance_to(0);
@@ -47,9 +47,9 @@ class Cursor {
 
   void advance_to(std::size_t byte) { token_ = tokens_.at(byte); }  ///< a byte of the text
   void advance() { advance_to(token_.end); }
-  /// Leaves only the end of the current token's words to be read.
+  /// Replaces the current token's words by `words`, their end, which is still to be read.
   void keep_words(std::string words) { token_.text = std::move(words); }
-  /// Each advances past this token if it is the current one, and says whether it was.
+  /// Each of these advances past the token if it is the current one, and says whether it was.
   bool take(std::string_view sign) { return is_sign(sign) && (advance(), true); }
   bool take_command(std::string_view name) { return is_command(name) && (advance(), true); }
   bool take_words(std::string_view words) { return is_words(words) && (advance(), true); }
@@ -82,7 +82,7 @@ class Cursor {
   std::size_t nodes_ = 0;
 };
 
-/// Counts a rule as nested while it lives.
+/// Counts one more nested rule while the object lives. Throws NoVerdict if there are too many.
 class Level {
  public:
   explicit Level(Cursor& cursor) : cursor_(cursor) { cursor_.enter_rule(); }

@@ -23,16 +23,17 @@ char relation_sign(const Cursor& in);
 /// A sum; also {a \over b} and {5 \choose 2}, which TeX writes between their parts.
 Node parse_sum(Cursor& in);
 Node parse_factor(Cursor& in);     ///< a primary with its exponents, indices, degrees, percents
-Node parse_exponent(Cursor& in);   ///< after the caret
+Node parse_exponent(Cursor& in);   ///< an exponent, from the token after the caret on
 bool at_factor(const Cursor& in);  ///< whether a factor may begin here
 
 // parse_operators.cpp: operators as signs and as words
 /// 1 or -1 at a sign, which may be a word: "negative 5", "5 plus 3". 0 elsewhere.
 int sign_here(Cursor& in);
-/// A multiplication sign after `before`, which may be a word, or the x of 3 x 10^5.
+/// Takes a multiplication sign after `before`, which may be a word, or the x of 3 x 10^5. Returns
+/// whether there was one.
 bool take_times(Cursor& in, const Node& before);
-bool take_division(Cursor& in);  ///< a division sign in one of its spellings but "/"
-/// Adds the half of "5 and a half" to `value`, the 5.
+bool take_division(Cursor& in);  ///< takes a division sign in any spelling but "/", if there is one
+/// Adds the half of "5 and a half" to `value`, the 5. Returns whether there was such a part.
 bool take_numeral_after_and(Cursor& in, Node& value);
 /// A factor after an operator, with its sign, which may be a mixed number: 2 * -3, 2 \times
 /// 1\frac{1}{2}, and 2 * 1 1/2 if it may be spaced.
@@ -48,9 +49,10 @@ Node parse_prescript(Cursor& in);               ///< {}_5C_2 and ^5C_2, from the
 Node with_infix_choices(Cursor& in, Node all);  ///< 5C2, from the C on; else `all`, the 5, alone
 
 // parse_units.cpp: units, currencies and words after a value
-/// Whether a unit of `value` begins here: words, a currency, or letters after a space that are one.
+/// Whether a unit of `value` begins here: words, a currency, or letters after a space that are a
+/// unit.
 bool at_unit(Cursor& in, const Node& value);
-bool at_unit_below(Cursor& in, const Node& value);  ///< at the "/" of 5/\text{s}
+bool at_unit_below(Cursor& in, const Node& value);  ///< whether the "/" of 5/\text{s} is here
 /// `value` with the unit that begins here: cm^2, square units, km/h, N\cdot m. Words that change
 /// the value are applied to it: 5 million, 75 percent.
 Node with_unit(Cursor& in, Node value);
@@ -70,7 +72,7 @@ Node with_arc(Cursor& in, Node degrees);
 Node parse_primary(Cursor& in);     ///< a literal, name, word, command or bracket
 Node parse_decimal(Cursor& in);     ///< a literal, with the digits that repeat
 Node parse_bracketed(Cursor& in);   ///< ]0,1[ is written (0,1) elsewhere
-Node parse_set(Cursor& in);         ///< after the "\{"
+Node parse_set(Cursor& in);         ///< a set, from the token after the "\{" on
 Node parse_all_except(Cursor& in);  ///< all real numbers but the items that follow
 /// The argument of a command: a group, one primary, or (`one_digit`) one digit, as in \frac12.
 Node parse_argument(Cursor& in, bool one_digit);

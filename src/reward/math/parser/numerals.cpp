@@ -20,7 +20,7 @@ enum class Role {
   scale,    ///< thousand and above
   times,    ///< dozen, pair, gross: multiplies the number before it
   part,     ///< half, thirds: divides
-  ordinal,  ///< third, fifth: a part after "one" or "a" alone, since it counts otherwise
+  ordinal,  ///< third, fifth: a part after "one" or "a" alone; elsewhere it is no number
   article,  ///< a, an
   minus,
   point,  ///< decimal; its digits follow as words
@@ -30,7 +30,8 @@ enum class Role {
 struct Word {
   Role role;
   mpq_class value;
-  bool is_alone = true;  ///< a number without a count before it: "dozen", but not "score"
+  bool is_alone = true;  ///< whether it is a number without a count before it: "dozen", but not
+                         ///< "score"
 };
 
 using Words = std::unordered_map<std::string, Word>;

@@ -30,7 +30,7 @@ Node added(Terms terms, Kind kind) {
 
 Node parse_product(Cursor& in) {
   bool only_integer = is_integer(in.token()), after_number = false;
-  const auto next = [&] {  // after_number: digits that follow would belong to the same number
+  const auto next = [&] {  // after_number: digits after the factor would continue its number
     const bool is_literal = in.token().kind == TokenKind::number;
     Node made = parse_factor(in);
     after_number = is_literal && made.kind == Kind::number;
@@ -65,7 +65,7 @@ Node parse_product(Cursor& in) {
       value.text += ' ' + in.token().text;
       in.advance();
     } else if (at_unit(in, value)) {
-      // 3 cm * 4 cm
+      // In 3 cm * 4 cm the second unit belongs to the second factor.
       Node& behind = has_unit && value.kind != Kind::unit ? value.children.back() : value;
       behind = with_unit(in, std::move(behind));
       has_unit |= behind.kind == Kind::unit;
@@ -128,7 +128,8 @@ Node parse_terms(Cursor& in) {
   }
 }
 
-/// Takes "^\circ" and "^{\circ}" at the caret; after a literal also "^o".
+/// Takes "^\circ" and "^{\circ}" at the caret; after a literal also "^o". Returns whether it was
+/// there.
 bool take_degree(Cursor& in, bool behind_literal) {
   const std::size_t start = in.token().begin;
   if (!in.is_sign("^")) return in.take_command("degree");
@@ -145,7 +146,8 @@ bool take_degree(Cursor& in, bool behind_literal) {
   return false;
 }
 
-/// Takes the digits of (2516)_8 with their brackets, up to the index.
+/// Takes the digits of (2516)_8 with their brackets, up to the index. Returns whether they were
+/// there.
 bool take_digits_in_brackets(Cursor& in, std::string& digits) {
   if (!in.is_sign("(")) return false;
   const Token literal = in.next();

@@ -27,7 +27,7 @@ bool is_before_number(Cursor& in, const Token& token) {
          behind.text == "sqrt";
 }
 
-/// Takes the x of 3 x 10^5.
+/// Takes the x of 3 x 10^5. Returns whether it was there.
 bool take_letter_for_times(Cursor& in, const Node& before) {
   if (before.kind != Kind::number || in.token().kind != TokenKind::letter || in.token().text != "x")
     return false;

@@ -45,7 +45,7 @@ bool apply_word(Node& value, std::string& words) {
 /// The unit of a value, where "pm" after a number that cannot be an hour is picometers: 500 pm,
 /// unlike 5 pm.
 std::string without_time(const Node& value, std::string unit) {
-  // or the minutes of a time
+  // Up to 59 the number may be an hour or the minutes of a time.
   const bool is_hour =
       value.kind != Kind::number || (value.value->get_den() == 1 && *value.value < 60);
   return unit == "pm" && !is_hour ? "picometers" : unit;
@@ -149,7 +149,7 @@ bool at_unit(Cursor& in, const Node& value) {
   const std::string_view run = in.tokens().run(in.token().begin);
   if (run == "AM" || run == "PM" || run == "am" || run == "pm") return value.kind == Kind::number;
   if (!is_number(value)) return false;
-  // half an hour
+  // "an" before words, as in "half an hour"
   if (run == "an" && in.tokens().at(in.token().begin + run.size()).kind == TokenKind::words)
     return true;
   if (run.size() > 1)
@@ -206,7 +206,7 @@ Node with_unit(Cursor& in, Node value) {
     const std::string article =
         text::lower(unit).ends_with("of") ? unit_word(in, in.token()) : std::string();
     if (article == "a" || article == "an")
-      in.advance_to(in.token().begin + article.size());  // of a cup
+      in.advance_to(in.token().begin + article.size());  // the article of "of a cup"
     take_unit_sign(in, unit);
   }
   if (value.kind != Kind::words)

@@ -20,7 +20,7 @@ mpz_class power_of_ten(unsigned long n) {
   return power;
 }
 
-/// The exact number of digits with a point and an exponent.
+/// The exact value of a literal, which is digits with a point and an exponent.
 mpq_class literal(const std::string& text) {
   const std::size_t e = text.find('e');
   std::string digits = text.substr(0, e);

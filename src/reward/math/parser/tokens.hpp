@@ -33,7 +33,7 @@ class Tokens {
   Tokens(std::string_view text, bool thousands) : text_(text), thousands_(thousands) {}
   /// The token that begins at byte `at`, or after white space there. Any bytes are safe.
   Token at(std::size_t at);
-  std::string_view run(std::size_t at) const;  ///< the letters from there on
+  std::string_view run(std::size_t at) const;  ///< the letters from byte `at` on
   /// From now on reads commas as the brackets that open at byte `at` use them. Returns the argument
   /// for leave_brackets().
   bool enter_brackets(std::size_t at);

@@ -9,16 +9,17 @@ namespace rollcall::reward::math {
 enum class Prefixes { none, all };
 
 struct UnitRow {
-  /// Separated by spaces. Case counts, unless nothing but a small letter differs.
+  /// Symbols, separated by spaces. A word is compared with them as it is written and, if that finds
+  /// no unit, in small letters.
   std::string_view symbols;
-  /// Separated by spaces, in lower case and singular; plurals in s are understood.
+  /// Names, separated by spaces, in lower case and singular; plurals in s are understood.
   std::string_view names;
   /// The units that it is a multiple of, as find_unit() reads them. A base unit has "=" and the
   /// name of its dimension.
   std::string_view base;
   const char* factor = "1";  ///< exact by definition, as GMP reads rationals
   Prefixes prefixes = Prefixes::none;
-  const char* offset = "0";  ///< its zero in the base unit
+  const char* offset = "0";  ///< zero of this unit in the base unit
 };
 
 /// Base units and derived ones: the SI brochure (9th edition, 2019), tables 2 to 8; the
@@ -129,7 +130,7 @@ inline constexpr UnitRow kUnits[] = {
 
 struct PrefixRow {
   std::string_view symbols, name;
-  int exponent;  ///< of ten
+  int exponent;  ///< the prefix means 10^exponent
 };
 
 /// SI brochure, table 7.

@@ -116,7 +116,7 @@ std::string plain(std::string_view words) {
     if (is_known) text += row->second;
     else text += words[0];
     words.remove_prefix(is_known ? row->first.size() : 1);
-    // it is part of the symbol that follows
+    // The sign is part of the unit's symbol that follows.
     const bool joins = is_known && (row->second == "µ" || row->second == "°");
     while (joins && words.starts_with(' ')) words.remove_prefix(1);
   }
@@ -206,7 +206,7 @@ class UnitReader {
       at_ = std::size_t(unit.data() - text_.data()) + unit.size();
       word += unit;
     }
-    // a prefix of an unknown unit, not a counted thing
+    // The word is a prefix of an unknown unit, and no counted thing.
     if (word == "µ" || word == "μ") return false;
     const std::string lower = text::lower(word);
     const std::string_view next = word_at(at_);
@@ -238,7 +238,8 @@ class UnitReader {
     return add(thing, power), true;
   }
 
-  /// Takes the modulus of 5 (mod 7). It is like a unit: 5 (mod 7) is not comparable with 5 (mod 8).
+  /// Takes the modulus of 5 (mod 7), and returns whether there was one. It is like a unit: 5 (mod
+  /// 7) is not comparable with 5 (mod 8).
   bool take_modulus() {
     const std::size_t begin = std::min(text_.find_first_not_of(' ', at_), text_.size()),
                       end = std::min(text_.find_first_not_of("0123456789", begin), text_.size());

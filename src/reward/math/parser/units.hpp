@@ -13,8 +13,8 @@ namespace rollcall::reward::math {
 struct Unit {
   /// exponents of the dimensions "length", "mass", "time", "money", ...
   std::map<std::string, int> powers{};
-  /// Exponents of counted things by the stems of their words, such as "goat". A number without them
-  /// may mean the same.
+  /// Exponents of counted things by the stems of their words, such as "goat". A number without
+  /// counted things may mean the same quantity.
   std::map<std::string, int> counted{};
   mpq_class factor = 1;  ///< size in the base units of the dimensions
   mpq_class offset = 0;  ///< for temperatures: zero of this unit in the base unit

@@ -164,7 +164,7 @@ std::string with_rate(std::string text) {
     for (const std::string_view article : {" a ", " an ", " each ", " every "}) {
       if (!to_article.ends_with(article)) continue;
       const std::string_view before = to_article.substr(0, to_article.size() - article.size());
-      bool is_part = false;  // half an hour
+      bool is_part = false;  // whether the article belongs to "half an hour" and the like
       for (const std::string_view part :
            {"of", "half", "quarter", "third", "once", "twice", "times"})
         is_part = is_part || before.ends_with(part);

@@ -28,12 +28,12 @@ class Evaluation {
         budget_(budget),
         known_(atoms.size()) {}
 
-  /// Nothing if the value is undefined there, or if this precision does not show that it is
-  /// defined.
+  /// The value at the point. Nothing if the value is undefined there, or if this precision does not
+  /// show that it is defined.
   std::optional<Box> value(const Poly& poly);
   std::optional<Box> value(const Form& form);
-  /// The largest absolute exponent of two among the parts. Numbers of such sizes need more bits to
-  /// be told apart.
+  /// The largest absolute exponent of two among the numbers that were computed. The larger it is,
+  /// the more bits are needed to tell two numbers apart.
   long reach() const { return reach_; }
 
  private:

@@ -47,8 +47,8 @@ struct Box {
 
 Box operator+(const Box& a, const Box& b);
 Box operator*(const Box& a, const Box& b);
-/// All of these return nothing if the box is not within the domain of the function, or too wide to
-/// tell.
+/// The functions below return nothing if the box is not within the domain of the function, or is
+/// too wide to tell.
 std::optional<Box> inverse(const Box& a);
 std::optional<Box> power(const Box& a, std::int64_t n);
 /// For an odd degree, the real root of a negative number.

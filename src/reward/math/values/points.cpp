@@ -17,7 +17,7 @@ std::uint64_t draw(std::uint64_t point, int variable, std::uint64_t number, std:
       .below(number, n);
 }
 
-/// Of four kinds: below 1, above 1, of both signs.
+/// A coordinate of point `k`: up to 1 for k < 4, above 1 from 4 on, and of either sign from 8 on.
 mpq_class generic(int k, int variable) {
   mpq_class value(static_cast<unsigned long>(1 + draw(std::uint64_t(k), variable, 0, 1008)), 1009);
   if (k >= 4) value = value * 7 + 1;

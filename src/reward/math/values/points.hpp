@@ -16,9 +16,9 @@ class SamplePoints {
  public:
   SamplePoints(const Atoms& atoms, std::vector<int> variables, const Form& of);
   int count() const;
-  /// whether a function other than zero is unlikely to be zero there
+  /// whether a function other than zero is unlikely to be zero at point `k`
   bool is_generic(int k) const;
-  bool is_spare(int k) const;  ///< whether it is not needed if there were enough others
+  bool is_spare(int k) const;  ///< whether point `k` may be left out if enough others were computed
   Point at(int k) const;
 
  private:

@@ -61,7 +61,7 @@ Value rounded_whole(std::int64_t value, std::int64_t precision) {
   std::int64_t unit = 1;
   for (std::int64_t i = 0; i < -precision; ++i) unit *= 10;
   const std::int64_t rest = ((value % unit) + unit) % unit, half = unit / 2;
-  // value - rest could exceed 64 bits.
+  // The difference value - rest, which would be a multiple of unit, could exceed 64 bits.
   const std::int64_t units = value / unit - (value < 0 && rest != 0 ? 1 : 0);
   std::int64_t result = 0;
   if (__builtin_mul_overflow(rest > half || (rest == half && units % 2 != 0) ? units + 1 : units,

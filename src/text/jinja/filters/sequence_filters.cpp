@@ -165,7 +165,7 @@ Value groupby(Call& call) {
     const std::size_t begin = i;
     for (; i < keyed.size() && equal(call.context, keyed[i].first, keyed[begin].first); ++i)
       members.push_back(keyed[i].second);
-    if (i == begin) members.push_back(keyed[i++].second);  // a NaN does not even equal itself
+    if (i == begin) members.push_back(keyed[i++].second);  // a NaN, which differs from itself
     const Value shown = case_sensitive
                             ? keyed[begin].first
                             : attribute_path(call.context, keyed[begin].second, call[0], missing);

@@ -8,8 +8,8 @@
 
 namespace rollcall::text::jinja {
 
-// All of them read from the current token on and throw Fault where the template breaks the grammar,
-// is nested too deeply, or uses what is not supported.
+// The functions below read from the current token on and throw Fault where the template breaks the
+// grammar, is nested too deeply, or uses what is not supported.
 
 /// `with_condition`: "a if b else c" is allowed.
 ExpressionPtr parse_expression(ParserState& state, bool with_condition = true);

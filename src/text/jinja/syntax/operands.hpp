@@ -6,7 +6,7 @@
 
 namespace rollcall::text::jinja {
 
-// All of them read from the current token on and throw Fault as the functions of expressions.hpp
+// The functions below read from the current token on and throw Fault as those of expressions.hpp
 // do.
 
 /// A name, a literal, or an expression in brackets. `with_namespace`: the name of a namespace and

@@ -13,8 +13,8 @@
 
 namespace rollcall::text::jinja {
 
-/// Levels of parser functions inside themselves. A pair of brackets takes four of them, so that about
-/// 60 pairs fit. Jinja's own parser stops at about 70.
+/// How deep parser functions may call each other. A pair of brackets takes four levels, so that
+/// about 60 pairs fit. Jinja's own parser stops at about 70.
 constexpr int kNesting = 250;
 
 /// Numbers the names of a template in the order in which they are first read. The first ones are
@@ -46,7 +46,7 @@ class UnknownRows {
  private:
   struct Unknown {
     Fault fault;
-    bool hard;  // conditions around it do not matter any more
+    bool hard;  // whether conditions around it no longer matter
   };
   std::vector<Unknown> all_;
 };
@@ -59,7 +59,8 @@ struct ParserState {
   int nesting = 0;                      ///< levels of parser functions, at most kNesting
 };
 
-/// One more level of parser functions while it lives. Throws Fault if there are too many.
+/// Counts one more level of parser functions while the object lives. Throws Fault if there are too
+/// many.
 class NestingLevel {
  public:
   explicit NestingLevel(ParserState& state) : state_(state) {

@@ -29,8 +29,8 @@ class SourceCursor {
   void skip(std::size_t bytes);
   void skip_space();
   void skip_all();  ///< to the end
-  /// After the end of a tag that closes with `sign`. "-" skips all white space; without "-" and "+"
-  /// one line break is skipped if `trim_blocks`.
+  /// Skips what follows the end of a tag. `sign` is the tag's last "-", "+" or another character:
+  /// "-" skips all white space, and any character but "+" skips one line break if `trim_blocks`.
   void trim_after(char sign, bool trim_blocks = true);
 
  private:

@@ -78,7 +78,7 @@ struct Statement;
 using Block = std::vector<Statement>;
 
 enum class StatementKind : std::uint8_t {
-  // After each kind, the members of Statement that it uses.
+  // After each kind, the members of Statement that it uses, or its tag if it uses none.
   text,         ///< text
   print,        ///< expression
   loop,         ///< target, expression, test, body, otherwise, recursive
@@ -88,17 +88,17 @@ enum class StatementKind : std::uint8_t {
   macro,        ///< symbol, text, signature, body
   call,         ///< signature, expression (a call), body
   filter,       ///< expression (filters), body
-  with,         ///< targets and values, body
+  with,         ///< with (targets and values), body
   scope,        ///< body: the tag `generation`, which marks what the assistant said
-  leave,        ///< break
-  next,         ///< continue
+  leave,        ///< none: the tag `break`
+  next,         ///< none: the tag `continue`
 };
 
 /// The parameters of a macro or of a tag `call`.
 struct Signature {
   std::vector<int> symbols;
   std::vector<std::string> names;
-  std::vector<ExpressionPtr> defaults;  ///< of the last parameters
+  std::vector<ExpressionPtr> defaults;  ///< of the last parameters, those that have one
   bool uses_caller = false, uses_varargs = false, uses_kwargs = false;
 };
 
@@ -127,15 +127,15 @@ enum KnownSymbol : int { kLoopSymbol, kCallerSymbol, kVarargsSymbol, kKwargsSymb
 
 struct Template {
   Block body;
-  std::vector<int> hidden = {};      ///< names that are undefined when it begins
-  std::vector<std::string> symbols;  ///< [symbol] its name
+  std::vector<int> hidden = {};      ///< names that are undefined when the template begins
+  std::vector<std::string> symbols;  ///< [symbol] its name in the template
 };
 
 // Building the tree.
 /// Throws Fault if the tree would be higher than its limit. Parts may be null.
 ExpressionPtr make_expression(ExpressionKind kind, const Place& place,
                               std::vector<ExpressionPtr> parts = {});
-/// Counts an expression's arguments in its height; throws likewise.
+/// Adds the height of an expression's arguments to its height. Throws Fault as make_expression().
 void include_arguments(Expression& e);
 std::vector<ExpressionPtr> parts_of(ExpressionPtr a);
 std::vector<ExpressionPtr> parts_of(ExpressionPtr a, ExpressionPtr b);

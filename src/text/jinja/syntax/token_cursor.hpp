@@ -18,8 +18,8 @@ class TokenCursor {
 
   const Token& current() const { return tokens_[at_]; }
   const Token& next() const { return tokens_[at_ + 1 < tokens_.size() ? at_ + 1 : at_]; }
-  const Token& previous() const { return tokens_[at_ - 1]; }  ///< after the first take()
-  /// The current token, which is passed.
+  const Token& previous() const { return tokens_[at_ - 1]; }  ///< valid after the first take()
+  /// Returns the current token and moves past it.
   const Token& take() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
 
   bool is(TokenKind kind) const { return current().kind == kind; }
@@ -27,8 +27,8 @@ class TokenCursor {
   bool is_name(std::string_view name) const {
     return is(TokenKind::name) && current().text == name;
   }
-  bool take_op(std::string_view op);      ///< whether it was there and was passed
-  bool take_name(std::string_view name);  ///< whether it was there and was passed
+  bool take_op(std::string_view op);      ///< whether the operator was there; then moves past it
+  bool take_name(std::string_view name);  ///< whether the name was there; then moves past it
   void expect_op(std::string_view op);
   void expect_name(std::string_view name);
   void expect(TokenKind kind, std::string_view what);  ///< `what`: the kind's name in messages

@@ -119,7 +119,7 @@ std::optional<Value> subscript(Context& context, const Value& object, const Valu
     case Kind::tuple:
     case Kind::range: return indexed(context, object, key);
     case Kind::dict: {
-      // These cannot be hashed.
+      // Lists, dictionaries and views cannot be hashed.
       if (key.is(Kind::list) || key.is(Kind::dict) || key.is(Kind::view)) return std::nullopt;
       const Value* found = key.is(Kind::string) ? object.dict().find(std::string_view(key.text()))
                                                 : object.dict().find(key);
@@ -227,7 +227,8 @@ Value slice(Context& context, const Value& object, const Value& start, const Val
       context.budget.look(places.step == 1 ? 0 : places.length);
     } else {
       context.budget.look(size);
-      context.budget.check(size * std::int64_t(sizeof(std::size_t)));  // for places of characters
+      context.budget.check(size * std::int64_t(sizeof(std::size_t)));  // for the places of the
+                                                                       // characters
     }
     return string(context.budget, sliced_text(object, places), object.safe);
   }

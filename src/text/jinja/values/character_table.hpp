@@ -17,8 +17,8 @@ enum CharacterFlag : std::uint16_t {
   kUppercase = 64,
   kLowercase = 128,
   kTitlecase = 256,
-  kCased = 512,       ///< the letter before or after a sigma that decides whether it is final
-  kIgnorable = 1024,  ///< passed over in the search for that letter
+  kCased = 512,       ///< has capital and small forms; beside a sigma it decides the sigma's form
+  kIgnorable = 1024,  ///< passed over in the search for the cased letter beside a sigma
 };
 
 /// Flags of the characters from first to last. Characters that are in no row have no flags.

@@ -19,17 +19,19 @@ char32_t next_character(std::string_view text, std::size_t& at);
 char32_t last_character(std::string_view text);  ///< of a text that is not empty
 void append_character(std::string& text, char32_t c);
 
-bool has_flag(char32_t c, int flags);  ///< any of the flags (CharacterFlag)
+bool has_flag(char32_t c, int flags);  ///< whether it has any of the flags (CharacterFlag)
 int decimal_value(char32_t c);         ///< 0 to 9 for a digit of any script, else -1
 inline bool is_space(char32_t c) { return has_flag(c, kSpace); }
 inline bool is_alnum(char32_t c) { return has_flag(c, kAlpha | kDecimal | kDigit | kNumeric); }
 
 std::string upper(std::string_view text);
-std::string lower(std::string_view text);  ///< with the rule of the final sigma
+std::string lower(std::string_view text);  ///< with a final sigma at the end of words
 std::string casefold(std::string_view text);
 std::string swapcase(std::string_view text);
-std::string title(std::string_view text);       ///< capitals at the beginning of every word
-std::string capitalize(std::string_view text);  ///< a capital at the beginning, then small letters
+std::string title(std::string_view text);       ///< str.title(): a capital after anything but a
+                                                ///< cased letter, else small
+std::string capitalize(std::string_view text);  ///< str.capitalize(): a capital at the beginning,
+                                                ///< all else small
 
 std::string_view strip_left(std::string_view text);  ///< without white space at the beginning
 std::string_view strip_right(std::string_view text);

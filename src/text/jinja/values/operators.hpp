@@ -12,7 +12,7 @@ Value positive(const Value& a);
 bool equal(Context& context, const Value& a, const Value& b);
 bool contains(Context& context, const Value& container, const Value& item);
 bool compare(Context& context, Operator op, const Value& a,
-             const Value& b);  ///< from `==` to `not in`
+             const Value& b);  ///< the operators from `==` to `not in`
 
 std::int64_t to_whole(double value);  ///< rounded towards zero; throws beyond 64 bits
 std::string percent_format(Context& context, const Value& format, const Value& arguments);

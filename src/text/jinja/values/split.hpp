@@ -15,8 +15,8 @@ namespace rollcall::text::jinja {
 std::size_t find_text(Budget& budget, std::string_view s, std::string_view wanted);
 std::size_t find_last_text(Budget& budget, std::string_view s, std::string_view wanted);
 
-// They split at most `limit` times, or as often as possible if it is negative. The parts point into
-// `s`.
+// The functions below split at most `limit` times, or as often as possible if `limit` is negative.
+// The parts point into `s`.
 std::vector<std::string_view> split_space(Budget& budget, std::string_view s, std::int64_t limit);
 std::vector<std::string_view> split_space_right(Budget& budget, std::string_view s,
                                                 std::int64_t limit);
@@ -33,8 +33,8 @@ std::string replaced(Budget& budget, std::string_view s, std::string_view old,
                      std::string_view with, std::int64_t limit);
 /// Python's str.center. It may put an odd blank on the other side than a format does.
 std::string centered(Budget& budget, const std::string& s, FormatSpec spec);
-/// Python's str.islower and str.isupper: at least one character has the flags `wanted`, and no
-/// character has the flags `others`.
+/// Whether Python's str.islower or str.isupper holds: at least one character has the flags
+/// `wanted`, and no character has the flags `others`.
 bool all_cased(std::string_view s, int wanted, int others);
 
 }  // namespace rollcall::text::jinja

@@ -90,7 +90,7 @@ struct Text : Object {
 struct Items : Object {  ///< a list or tuple
   Items(Budget* budget, std::vector<Value> v, bool group = false);
   std::vector<Value> items;
-  bool group;  ///< a tuple of the filter groupby, whose fields have names
+  bool group;  ///< whether it is a tuple of the filter groupby, whose fields have names
 };
 
 struct Dict : Object {
@@ -127,7 +127,8 @@ struct Undefined : Object {
   std::string message;
 };
 
-/// Its attributes change. It may hold itself, so that it is emptied when the rendering ends.
+/// Jinja's namespace. A template may set its attributes, also to the namespace itself, so that it
+/// is emptied when the rendering ends.
 struct Namespace : Object {
   explicit Namespace(Budget* budget);
   Dict attributes;
@@ -136,13 +137,13 @@ struct Namespace : Object {
 struct Cycler : Object {
   Cycler(Budget* budget, std::vector<Value> v);
   std::vector<Value> items;
-  std::size_t position = 0;  ///< changes while the template runs
+  std::size_t position = 0;  ///< of the item that comes next; changes while the template runs
 };
 
 struct Joiner : Object {
   Joiner(Budget* budget, Value s);
   Value separator;
-  bool used = false;  ///< changes while the template runs
+  bool used = false;  ///< whether it was called already; changes while the template runs
 };
 
 inline Value none() { return {}; }

@@ -6,8 +6,8 @@
 namespace rollcall::text::json_tokenizer {
 
 struct NormalForm {
-  bool composed = false;    ///< NFC and NFKC
-  bool compatible = false;  ///< NFKC and NFKD
+  bool composed = false;    ///< true for NFC and NFKC
+  bool compatible = false;  ///< true for NFKC and NFKD
 };
 
 /// Takes time linear in the length, except for sorting the runs of combining marks.

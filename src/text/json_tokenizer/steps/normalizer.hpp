@@ -12,8 +12,8 @@ namespace rollcall::text::json_tokenizer {
 /// A text between two steps. It is not empty when a step begins.
 struct Normalized {
   std::string text;
-  /// Its first character comes from the first one of the original text, which Metaspace with
-  /// "first" needs to know.
+  /// Whether its first character comes from the first one of the original text, which Metaspace
+  /// with "first" needs to know.
   bool starts_original = true;
 };
 

@@ -36,7 +36,7 @@ class Pattern {
   /// over. Throws InputError if an expression needs more backtracking than allowed.
   void each(std::string_view text, const Stretch& stretch) const;
 
-  bool begins(std::string_view text) const;  ///< it has a match at its beginning that is not empty
+  bool begins(std::string_view text) const;  ///< whether a match that is not empty begins it
 
   /// The text with `content` in place of each match. Throws InputError if the result would be
   /// longer than 64 MiB and than four times the text, since each of several such steps could

@@ -13,7 +13,7 @@ namespace rollcall::text::json_tokenizer {
 /// A stretch of a text between two cuts. It is not empty.
 struct Piece {
   std::string_view text;
-  bool starts_original;  ///< it is the beginning of the original text
+  bool starts_original;  ///< whether it is the beginning of the original text
 };
 
 using Emit = std::function<void(Piece)>;
@@ -23,7 +23,8 @@ using PreTokenizerStep = std::function<void(Piece, const Emit&)>;
 
 struct PreTokenizer {
   std::vector<PreTokenizerStep> steps;
-  /// The last step was a ByteLevel that does not change the alphabet, so that words are bytes.
+  /// Whether the last step was a ByteLevel that does not change the alphabet, so that words are
+  /// bytes.
   bool ends_in_bytes = false;
 };
 

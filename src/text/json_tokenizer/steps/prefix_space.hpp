@@ -7,10 +7,10 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// If the setting differs from tokenizer.json and the folder's tokenizer class follows it, changes
-/// the ByteLevel pre-tokenizers of `document` and gives true. Otherwise, if it is a file that
-/// differs, throws InputError, because it depends on transformers' version and the class which file
-/// counts.
+/// If the setting differs from what tokenizer.json does and the folder's tokenizer class follows
+/// the setting, changes the ByteLevel pre-tokenizers of `document` and returns true. Otherwise, if
+/// the setting that differs is from a file, throws InputError, because it depends on transformers'
+/// version and the class which file counts.
 bool apply_prefix_space(Document& document, const StatedTokens& stated);
 
 }  // namespace rollcall::text::json_tokenizer

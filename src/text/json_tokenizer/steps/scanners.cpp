@@ -74,7 +74,7 @@ std::size_t contraction(const View& text, std::size_t at) {
   }
 }
 
-/// The same in any case, also with U+017F, the long s.
+/// The end of a contraction as in contraction(), but in any case and also with U+017F, the long s.
 std::size_t contraction_any_case(const View& text, std::size_t at) {
   if (at + 1 >= text.size() || text.byte(at) != '\'') return at;
   const auto lower = [&](std::size_t i) {

@@ -64,9 +64,10 @@ const Characters& characters();
 
 inline Category category(char32_t c) { return Category(characters().category[c]); }
 inline bool has_trait(char32_t c, Trait trait) { return (characters().traits[c] & trait) != 0; }
-bool is_space(char32_t c);           ///< White_Space
+bool is_space(char32_t c);           ///< the property White_Space
 bool is_numeric(char32_t c);         ///< category N in Unicode 17
-bool is_punctuation(char32_t c);     ///< for the pre-tokenizers Punctuation and BertPreTokenizer
+bool is_punctuation(char32_t c);     ///< as the pre-tokenizers Punctuation and BertPreTokenizer
+                                     ///< define it
 bool is_combining_mark(char32_t c);  ///< category M in Unicode 9
 /// Appends Rust's char::to_lowercase, which is two characters for U+0130.
 void append_lowercase(char32_t c, std::string& to);

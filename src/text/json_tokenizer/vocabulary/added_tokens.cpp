@@ -77,8 +77,9 @@ std::vector<StatedToken> read_list(const Field& root, ByFileId& by_id) {
   return tokens;
 }
 
-/// The tokens that transformers adds to those of tokenizer.json. These are the listed ones by id,
-/// then special ones that are named and not added yet.
+/// The tokens that transformers adds to those of tokenizer.json: the listed ones by id, then the
+/// named and the extra ones that are not known yet. With plain_special, all named and extra ones
+/// follow again without flags.
 std::vector<StatedToken> stated_batch(const StatedTokens& stated,
                                       const std::vector<StatedToken>& of_json,
                                       const ByFileId& by_id) {

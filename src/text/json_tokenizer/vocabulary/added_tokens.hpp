@@ -21,7 +21,7 @@ struct AddedToken : StatedToken {
   /// the token says so.
   std::string pattern;
   std::int32_t id = 0;
-  bool has_row = true;  ///< the model has an embedding for it
+  bool has_row = true;  ///< whether the model has an embedding for it
 };
 
 /// Finds the leftmost one of a set of texts in another text, and the longest of those that begin

@@ -131,7 +131,7 @@ void Bpe::symbols_of_characters(std::string_view word, std::vector<std::int32_t>
     };
     if (settings_.byte_fallback &&
         std::all_of(symbol.begin(), symbol.end(), [&](char byte) { return fallback(byte) >= 0; })) {
-      // These come before an unknown symbol that is not added yet, as in the library.
+      // The bytes' tokens come before an unknown symbol that is not added yet, as in the library.
       for (const char byte : symbol) symbols.push_back(fallback(byte));
       continue;
     }

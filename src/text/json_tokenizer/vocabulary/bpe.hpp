@@ -29,7 +29,8 @@ struct BpeSettings {
   std::string suffix;          ///< end_of_word_suffix: after the last symbol
   bool fuse_unknown = false;   ///< fuse_unk: unknown symbols side by side are one token
   bool byte_fallback = false;  ///< an unknown symbol becomes the tokens of its bytes, "<0x41>"
-  bool ignore_merges = false;  ///< a word that is a token itself is not put together by merges
+  bool ignore_merges = false;  ///< a word that is a token itself is that token, whatever merges
+                               ///< would give
 };
 
 class Bpe {

@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kShort = 32;  // symbols, up to which an array of ranks is faster than a heap
 constexpr std::int32_t kNoRank = std::numeric_limits<std::int32_t>::max();
 
-/// The heap's order, in which the lowest rank is on top, and the leftmost one of equal ranks.
+/// Whether `a` comes after `b`. On top of the heap is the lowest rank, and of equal ranks the
+/// leftmost.
 bool is_later(const MergeSpace::Candidate& a, const MergeSpace::Candidate& b) {
   return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
 }
