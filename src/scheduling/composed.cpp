@@ -159,7 +159,7 @@ nlohmann::json state_of(const SchedulerChoice& choice, const Pieces& pieces, std
   return state;
 }
 
-/// Throws StorageError when another format, policy or choice of pieces has saved the state.
+/// Throws StorageError when another format, row or choice of pieces has saved the state.
 void check_origin(const nlohmann::json& state, const SchedulerChoice& choice) {
   const auto format = state.at("format").get<int>();
   require<StorageError>(

@@ -40,7 +40,7 @@ class ArmTable {
   void load(const nlohmann::json& state, std::size_t bins);
 
  private:
-  std::int64_t least_ = 2, most_ = 12;     // the released launchers'
+  std::int64_t least_ = 2, most_ = 12;     // bounds of the released launchers
   std::vector<std::vector<double>> rows_;  // state; empty before the first step
 };
 

@@ -1,4 +1,4 @@
-// What all pieces of a policy know of the prompts: the prompt table, recent outcomes with
+// What all pieces of a scheduler know of the prompts: the prompt table, recent outcomes with
 // difficulty bins, and success estimates. It learns once a step, and the pieces share it.
 #pragma once
 
@@ -38,7 +38,7 @@ class Knowledge {
   void bind(ConfigSchema& schema);
   /// Begins without any results, after the knobs are set.
   void start();
-  std::vector<Need> needs() const;  ///< a prior, where prior_required says so
+  std::vector<Need> needs() const;  ///< PromptTable::prior, if the knob prior_required is set
   std::uint64_t size() const { return prompts.size(); }
 
   /// End of a step.
@@ -76,7 +76,7 @@ class Knowledge {
   /// `head`: what head() or save() returned; `rows`: of take_rows(), or rows_of() of save().
   /// Throws StorageError when they do not fit.
   void load(const nlohmann::json& head, const PromptRows& rows);
-  /// Loads a state whose prompts were others: histories and bins follow their prompts.
+  /// Loads a state that was saved with other prompts: histories and bins follow their prompts.
   void load_changed(const nlohmann::json& head, const PromptRows& rows, const PromptMap& map);
 
  private:

@@ -13,7 +13,8 @@ class PromptMap {
  public:
   /// Content hashes when the state was saved, and now. Equal prompts are matched in their order.
   PromptMap(const std::vector<std::uint64_t>& then, const std::vector<std::uint64_t>& now);
-  std::optional<PromptId> now(std::uint64_t then) const;  ///< empty: gone, or unknown
+  std::optional<PromptId> now(std::uint64_t then) const;  ///< where prompt `then` is now; empty: it
+                                                          ///< is gone or unknown
   std::uint64_t kept() const { return kept_; }
 
  private:

@@ -1,4 +1,4 @@
-// What a policy knows of single prompts, as rows. They are the large part of its state, and a
+// What a scheduler knows of single prompts, as rows. They are the large part of its state, and a
 // checkpoint writes only the rows that have changed.
 #pragma once
 

@@ -12,7 +12,8 @@ namespace {
 constexpr double kFits = 2.0, kUnknown = 1.0;  // scores of prompts that fit (this or more), and of
                                                // prompts without results
 
-/// Repeats the same prompts, each as a draw of its own, until there are `wanted`.
+/// Draws the given prompts again and again, each time with the next draw number, until there are
+/// `wanted` draws.
 void fill(std::vector<PromptDraw>& draws, std::size_t wanted) {
   for (std::size_t i = 0; !draws.empty() && draws.size() < wanted; ++i)
     draws.push_back({draws[i].prompt, draws[i].draw + 1, draws[i].probability});

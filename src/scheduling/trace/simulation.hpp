@@ -1,5 +1,5 @@
-// A run without a model: a policy chooses prompts, answers are random, and a learner follows the
-// noisy gradient of the rollouts that the policy has chosen. SIMULATION.md says what it can show.
+// A run without a model: a scheduler chooses prompts, answers are random, and a learner follows the
+// noisy gradient of the chosen rollouts. SIMULATION.md says what it can show.
 #pragma once
 
 #include "scheduling/prompts/population.hpp"
@@ -33,9 +33,9 @@ struct SimulationPoint {
   double signal = 0.0;  ///< sum of A (r - p) over the trained rollouts, without weights
 };
 
-/// Runs a policy from skill 0; the first point is before the first step. Outcomes are addressed by
-/// (step, prompt, draw, sample), so that schedulers that draw the same rollouts see the same
-/// answers. Throws ConfigError when the policy needs what the simulation has no source for.
+/// Runs a scheduler from skill 0; the first point is before the first step. Outcomes are addressed
+/// by (step, prompt, draw, sample), so that schedulers that draw the same rollouts see the same
+/// answers. Throws ConfigError when the scheduler needs what the simulation has no source for.
 std::vector<SimulationPoint> simulate(Scheduler& policy, const Population& population,
                                       const Simulation& simulation);
 

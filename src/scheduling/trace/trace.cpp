@@ -208,7 +208,7 @@ Trace::Line Trace::parse(std::string_view text, std::size_t number_of_line) {
 void Trace::hear(const Line& line) {
   merge_reports(open_->reports, *line.returned);
   open_->places.insert(line.places.begin(), line.places.end());
-  for (const GroupReport& part : *line.returned) {  // of a group's rounds the latest that tells
+  for (const GroupReport& part : *line.returned) {  // values of later rounds replace earlier ones
     const auto whole = std::lower_bound(open_->reports.begin(), open_->reports.end(), part,
                                         [](const auto& a, const auto& b) { return a.id < b.id; });
     if (!std::isnan(part.loss)) whole->loss = part.loss;
