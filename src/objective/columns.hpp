@@ -1,5 +1,5 @@
-// What pieces look at: the whole step before the update (Step), and a micro-batch of it under the
-// current policy (MicroBatchTensors).
+// What pieces look at: Step is the whole step before the update, MicroBatchTensors a micro-batch of
+// it under the current policy.
 // Letters: B rollouts of the step, P prompts (groups), N policy tokens; L rollouts and M tokens of
 // a micro-batch.
 #pragma once
@@ -46,7 +46,8 @@ class Step {
   StepColumns columns;
   StepShape shape;
   at::Tensor reward;  ///< [B] as the reward pieces have shaped it; columns.reward is the verifier's
-  at::Tensor token_reward;    ///< [N] rewards of single tokens, paid besides; undefined: none
+  at::Tensor token_reward;    ///< [N] rewards of single tokens, in addition to `reward`; undefined:
+                              ///< none
   at::Tensor advantage;       ///< [N] once the advantage piece has run
   at::Tensor value_target;    ///< [N] what the value head is to learn; undefined: nothing
   at::Tensor factor;          ///< [N] product of the weight pieces; undefined: all 1

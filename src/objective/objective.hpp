@@ -92,16 +92,17 @@ class Objective {
     std::vector<std::int64_t> rollouts;    ///< [B] the step's rollouts that the update trains on,
                                            ///< ascending
   };
-  /// Prepares one update of such a step. It takes the step's rewards, advantages and weights of
-  /// these rollouts, and runs the pieces that read the update's policy. The denominators are the
-  /// update's own. The statistics are `update.statistics` with the changes of those pieces.
+  /// Prepares one update of such a step. The update takes the rewards, advantages and weights that
+  /// the step has for these rollouts, and runs the pieces that read its policy. The denominators
+  /// are the update's own. The statistics are `update.statistics` with the changes of those pieces.
   std::shared_ptr<const Prepared> prepare(const StepColumns& update, OfStep of) const;
   /// Loss and derivative of one micro-batch. The sum over all micro-batches is the same for any cut
   /// of the step (to rounding).
   MicroBatchLoss evaluate(const Prepared& prepared, const MicroBatchColumns& micro_batch) const;
 
   /// [B] what each rollout is paid, before a normalisation and before the cost of a divergence.
-  /// Where the loss does not read the reward (RewardUse::trains_on), what it trains on instead.
+  /// Where the loss does not read the reward, these are the numbers on which it trains instead
+  /// (RewardUse::trains_on).
   at::Tensor rewards(const StepColumns& step) const;
   bool pays_verifiers() const;  ///< rewards() equals StepColumns::reward for all rollouts
   /// Names of the reward pieces that read what only the update knows.

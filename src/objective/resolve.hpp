@@ -32,7 +32,8 @@ struct Objective::Resolved {
   SurrogateFunction surrogate;
   std::vector<Chosen<WeightFunction>> weights;
   AggregateFunction aggregate;
-  std::vector<std::pair<std::string, RegularizerFunction>> regularizers;  ///< with the piece's name
+  std::vector<std::pair<std::string, RegularizerFunction>> regularizers;  ///< each with the name of
+                                                                          ///< its piece
 
  private:
   void tell_updates_apart();  ///< sets each_update

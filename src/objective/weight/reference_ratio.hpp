@@ -4,8 +4,8 @@
 //   log held within +-20, frozen
 // Source: A-LoL, arXiv:2305.14718, eq. 3 (clip 0.9; one ratio for the response).
 // Shapes: [N] -> [N].   Knobs: reference_clip.
-// What differs from ratio: not differentiated, and measured from the reference instead of the
-//   policy at the start of the update.
+// What differs from ratio: the weight is not differentiated, and it is measured from the reference
+//   instead of the policy at the start of the update.
 // Acts at every update, on its rollouts.
 #pragma once
 

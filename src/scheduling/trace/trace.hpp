@@ -25,13 +25,14 @@ namespace rollcall::scheduling {
 ///
 ///   returned   the results of the previous decision. The scheduler learns them before it decides
 ///              this line's step. A trainer drives a scheduler in this way.
-///   report     the results of this step. The scheduler learns them after its decision, whatever it
-///              decided. A log is replayed in this way. A scheduler of several rounds decides the
-///              next round as long as the report holds the rewards of all that the round before drew.
+///   report     the results of this step. The scheduler learns them after its decision, whatever
+///              it decided. A log is replayed in this way. A scheduler of several rounds decides
+///              the next round as long as the report holds the rewards of all that the round
+///              before drew.
 ///
 /// A line with `returned` alone answers an open step. If that step's latest answer says `more`, the
-/// scheduler decides the next round; otherwise the step ends. The next step's line also ends an open
-/// step, with the results so far.
+/// scheduler decides the next round; otherwise the step ends. The next step's line also ends an
+/// open step, with the results so far.
 ///
 /// The scheduler works on a fixed table of prompts, that of TracePrompts; a line's candidates
 /// restrict its choice.
