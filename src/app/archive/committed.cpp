@@ -46,8 +46,8 @@ std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, 
         faults.emplace_back(fault.what());
       }
     }
-    // A run removes checkpoints while they are read, so faults only count if the same checkpoints
-    // are still there afterwards.
+    // A run removes checkpoints while this function reads them, so faults only count if the same
+    // checkpoints are still there afterwards.
     if (std::vector<std::string> found;
         faults.empty() || io::list_checkpoints(run_dir, &found) == names)
       return newest;

@@ -68,7 +68,7 @@ struct Listing {
                          ///< none
 };
 
-/// Nothing if a file disappeared meanwhile, because the run has packed it.
+/// Returns nothing if a file has disappeared meanwhile, because the run has packed it.
 std::optional<Listing> try_lines(const fs::path& run_dir) {
   std::vector<std::string> faults;  // of checkpoints; `verify` reports them
   std::map<std::string, io::PublishedFile> committed;

@@ -39,7 +39,7 @@ std::string directive_quoted(const std::string& text) {
   return out + '"';
 }
 
-/// The same, but only if the text needs quotes. An empty value stays empty.
+/// The text in quotes if it needs them, otherwise as it is. An empty value stays empty.
 std::string directive_value(const std::string& text) {
   return text.find_first_of(" '\"\\#;") == std::string::npos ? text : directive_quoted(text);
 }
@@ -101,8 +101,8 @@ std::string option_lines(const BatchJob& job, const std::string& script) {
   return lines;
 }
 
-/// One line for a single run; for an array the lines of all runs, of which each element takes its
-/// own.
+/// The line that launches a single run. For an array it is a case with the lines of all runs, from
+/// which each element takes its own.
 std::string launch_lines(const std::vector<RunOfJob>& runs) {
   if (runs.size() == 1) return launch_line(runs.front());
   std::string lines = "case $SLURM_ARRAY_TASK_ID in\n";
@@ -183,7 +183,8 @@ std::optional<std::int64_t> seconds_of(std::string_view time) {
   return 86400 * days + 3600 * parts[0] + 60 * parts[1] + parts[2];
 }
 
-/// Otherwise Slurm would signal the job as soon as it starts, and every job that continues it.
+/// Throws unless the wall time is longer than signal_s. Otherwise Slurm would signal the job as
+/// soon as it starts, and every job that continues it as well.
 void check_signal(const Site& site) {
   const auto time = seconds_of(site.time);
   require<ConfigError>(

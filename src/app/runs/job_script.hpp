@@ -11,8 +11,8 @@
 
 namespace rollcall::app {
 
-/// What a machine needs to be told (jobs/sites/NAME.toml). Flags of the command line override
-/// single values. An empty string leaves the choice to Slurm.
+/// What must be known of a machine to write a job for it (jobs/sites/NAME.toml). Flags of the
+/// command line override single values. An empty string leaves the choice to Slurm.
 struct Site {
   std::string source, site_template = "cpu", account, partition, qos, constraint, memory,
                       time = "01:00:00", launcher, bind = "none";

@@ -27,7 +27,7 @@ nlohmann::json read_object(const fs::path& path) {
   return object.is_object() ? object : nlohmann::json::object();
 }
 
-/// The phase in status.json, and whether a process is still running it.
+/// The phase in status.json, with a remark if the run is not over and no process holds its folder.
 std::string phase_of(const fs::path& dir) {
   const std::string phase = read_object(dir / "status.json").value("phase", "not started");
   const bool over = phase == "done" || phase.starts_with("stopped");

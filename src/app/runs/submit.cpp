@@ -224,8 +224,8 @@ ExitCode submit(const SubmitFlags& flags) {
   job.folder = common_folder(job.runs);
   job.name = "rollcall-" + job.folder.filename().string();
   job.nodes = flags.nodes, job.at_once = flags.at_once;
-  job.requeue = !flags.no_requeue && flags.chain == 1;  // in a chain, the next job continues the
-                                                        // run
+  job.requeue = !flags.no_requeue && flags.chain == 1;  // In a chain, the next job continues the
+                                                        // run, so none is queued again.
   const std::string script = job_script(job);
   tell_hidden_folder(job.folder);
   check_runs(std::move(settings), job);
