@@ -130,7 +130,7 @@ int run(int argc, char** argv) {
 /// Ends without LibTorch's work at a normal exit. It removes its operators from tables one by one,
 /// which takes 60 ms of 200 and is of no use to a process that ends.
 void end_at_once([[maybe_unused]] int code) {
-// sanitizers report at a normal exit
+// With a sanitizer the process exits normally after this function, because sanitizers report then.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   std::cout.flush();
   std::fflush(nullptr);

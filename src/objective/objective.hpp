@@ -124,7 +124,7 @@ class Objective {
   /// Factor on this optimizer step's learning rate; 1 unless a piece scales it.
   static double lr_factor(const Prepared& prepared);
 
-  struct Resolved;  ///< resolve.hpp
+  struct Resolved;  ///< defined in resolve.hpp
 
  private:
   std::unique_ptr<Resolved> resolved_;

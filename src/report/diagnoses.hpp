@@ -15,7 +15,7 @@ namespace rollcall::report {
 enum class DiagnosisKind : std::uint8_t { warning, note };
 
 struct Diagnosis {
-  std::string name;  ///< of the rule in the table
+  std::string name;  ///< name of the rule in the table
   DiagnosisKind kind = DiagnosisKind::warning;
   std::string what, advice;  ///< one sentence each; `what` has the figures that were seen
   std::string text() const { return what + "; " + advice + " [" + name + "]"; }

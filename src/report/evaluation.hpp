@@ -11,7 +11,7 @@ namespace rollcall::report {
 /// Outcomes of the samples of one prompt.
 struct PromptOutcome {
   std::int32_t level = 0;
-  std::vector<std::uint8_t> correct;  ///< [n] samples
+  std::vector<std::uint8_t> correct;  ///< [n] 1 for each sample that is correct, else 0
   std::vector<std::string> answers;   ///< [n], or empty if answers were not kept
 };
 

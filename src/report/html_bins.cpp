@@ -13,7 +13,7 @@ namespace rollcall::report {
 namespace {
 
 constexpr std::string_view kPrefix = "gdro/";
-constexpr int kWhole = -1;  // for a quantity without bins
+constexpr int kWhole = -1;  // takes the place of the bin's number, for a quantity without bins
 
 struct Quantity {
   const char* name;

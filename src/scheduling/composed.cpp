@@ -275,7 +275,7 @@ Training ComposedPolicy::settle(const StepRequest& request,
   Training training{.groups = pieces_.selection->select(request, with_verdicts(reports))};
   std::sort(training.groups.begin(), training.groups.end(),
             [](const auto& a, const auto& b) { return a.id < b.id; });
-  auto chosen = training.groups.begin();  // both ascend by GroupId
+  auto chosen = training.groups.begin();  // training.groups and reports ascend by GroupId
   for (const auto& report : reports) {
     training.drawn += rollcall::drawn(report);
     training.trained += std::int64_t(report.rewards.size());

@@ -65,9 +65,9 @@ class ComposedPolicy final : public Scheduler {
   std::vector<std::int32_t> levels_;  // levels that prompts have, each once, ascending
   std::vector<GroupReport> pool_;     // of the open step, ascending GroupId; empty between steps
   std::vector<GroupPlan> drawn_;      // of the open step: one entry per group, counts of all rounds
-  std::uint32_t round_ = 0;           // of the open step
+  std::uint32_t round_ = 0;           // number of the open step's round, from 0
   bool begun_ = false;                // a first step has begun
-  std::vector<std::pair<std::string, double>> metrics_;  // state: of the latest step
+  std::vector<std::pair<std::string, double>> metrics_;  // saved state: those of the latest step
 };
 
 /// The reports without those of groups in which no rollout came to a verdict. Such groups were

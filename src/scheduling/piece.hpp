@@ -24,7 +24,8 @@ class Piece {
   virtual ~Piece() = default;
   /// Binds its knobs: key, variable, meaning, range. Defaults are those of the paper.
   virtual void bind(ConfigSchema&) {}
-  /// End of a step. Reports ascend by GroupId, and the shared knowledge has learned them before.
+  /// Learns at the end of a step. Reports ascend by GroupId, and the shared knowledge has learned
+  /// them before.
   virtual void learn(const std::vector<GroupReport>&) {}
   virtual nlohmann::json save() const;  ///< {} by default
   /// Throws StorageError or a json exception when `state` is not one that save() returned.

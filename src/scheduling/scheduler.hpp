@@ -43,7 +43,7 @@ struct StepRequest {
   std::uint64_t step = 0;
   std::int64_t prompts = 0;                         ///< prompts to choose
   std::int64_t budget = 0;                          ///< rollouts to spend in total
-  std::int64_t min_rollouts = 1, max_rollouts = 1;  ///< per prompt
+  std::int64_t min_rollouts = 1, max_rollouts = 1;  ///< rollouts per prompt
   double progress = 0.0;  ///< share of the run that is done, [0, 1); schedules follow it
   /// The only prompts that may be chosen in this step, ascending; empty: all. When there are at
   /// most `prompts` of them, all of them are chosen.
@@ -72,7 +72,7 @@ struct GroupTraining {
 /// How a step enters the update; groups ascend by GroupId.
 struct Training {
   std::vector<GroupTraining> groups{};
-  std::int64_t drawn = 0, trained = 0;  ///< rollouts
+  std::int64_t drawn = 0, trained = 0;  ///< numbers of rollouts
 };
 
 /// A field of PromptTable or GroupReport that other schedulers can do without, but that this one

@@ -41,7 +41,7 @@ std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, 
       try {
         newest = read_committed(run_dir, *name, depth);
       } catch (const UnreadableError&) {
-        throw;  // it could be the newest one
+        throw;  // the unreadable checkpoint could be the newest one
       } catch (const Error& fault) {
         faults.emplace_back(fault.what());
       }

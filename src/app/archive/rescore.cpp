@@ -206,7 +206,8 @@ class Rescoring {
   std::vector<io::Rescored> all_;  ///< one entry per purpose, with its groups in the archive's
                                    ///< order
   std::map<std::int32_t, Agreement> levels_;
-  std::map<std::uint64_t, Waiting> waiting_;  ///< by number of the batch
+  std::map<std::uint64_t, Waiting> waiting_;  ///< groups whose verdicts the command has not given,
+                                              ///< by number of the batch
   std::optional<reward::Spawner> spawner_;
   std::optional<reward::Graders> graders_;
   const ModelJudge* model_;

@@ -25,7 +25,7 @@ std::map<std::string, std::string> origin_of(const std::string& reference,
   std::map<std::string, std::string> metadata{{"policy_sha256", sha256}};
   const auto run = run::run_of(reference);
   if (!holds_record(run)) return metadata;
-  const std::string name = source.filename().string();  // "train_000120"
+  const std::string name = source.filename().string();  // such as "train_000120"
   metadata["run"] = std::filesystem::absolute(run).lexically_normal().filename().string();
   metadata["checkpoint"] = name;
   const auto digits = name.find_last_not_of("0123456789") + 1;

@@ -38,7 +38,7 @@ ExitCode report_of(const fs::path& dir, const std::string& out) {
   RunConfig config = run::read_run_folder(dir);
   std::vector<std::string> faults;
   const auto newest = archive::newest_committed(dir, archive::Depth::state, faults);
-  // config.toml may have been edited since
+  // Somebody may have edited config.toml after the checkpoint was written.
   if (newest) config = run::recorded_settings(dir, newest->checkpoint)->config;
   for (const auto& fault : faults) print_visible("note    {}\n", fault);
   const auto result = read_object(dir / "result.json");

@@ -44,9 +44,9 @@ constexpr std::size_t kMostLines = 1024;  // most lines that are scored together
 struct ScoreFlags {
   std::string file, verifier;
   bool serves = false;
-  TaskSection task;      // extract and answer_marker
+  TaskSection task;      // only extract and answer_marker are used
   JudgeFlags judge;      // its number of threads is used for a verifier as well
-  RewardSection reward;  // the command and its components
+  RewardSection reward;  // only the command and its components are used
 };
 
 std::string judged_line(const ModelJudge& judge, const run::Judgement& judgement) {

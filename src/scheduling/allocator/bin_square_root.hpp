@@ -36,7 +36,7 @@ class BinSquareRootAllocator final : public Allocator {
                                   // the largest weight
   double prior_variance_ = 0.25;  // the largest variance of a 0/1 reward, so that an unknown bin
                                   // gets rollouts
-  std::vector<double> variance_;  // state; empty before the first step
+  std::vector<double> variance_;  // saved state; empty before the first step
 };
 
 }  // namespace rollcall::scheduling

@@ -40,14 +40,14 @@ class GdroAllocator final : public Allocator {
     return load(state), true;
   }
   std::vector<std::pair<std::string, double>> metrics() const override;
-  /// L_b(n)
+  /// L_b(n), the log-weight of `count` in the bin
   double log_weight(std::size_t bin, std::int64_t count) const { return table_.at(bin, count); }
 
  private:
   /// What a bin was given in the open step.
   struct Play {
     std::int64_t count = 0;         // rollouts of its arm; 0: no arm was played, nothing is learned
-    double share = 0.0;             // x_b
+    double share = 0.0;             // x_b: share of the step's prompts, relative to the mean bin
     std::vector<double> reached{};  // [arms] chance that the bin plays this arm or a larger one
   };
   std::vector<double> weights(std::size_t bin, std::int64_t low, std::size_t size,
@@ -57,9 +57,9 @@ class GdroAllocator final : public Allocator {
   bool play(const StepRequest& request, const std::vector<std::int64_t>& prompts);
 
   Knowledge* knowledge_;
-  ArmTable table_;                     // state: L_b(n)
-  double rate_ = 0.25, fade_ = 0.002;  // measured: benchmarks/README.md
-  double explore_ = 0.05;              // g
+  ArmTable table_;                     // saved state: L_b(n)
+  double rate_ = 0.25, fade_ = 0.002;  // chosen by measurements (benchmarks/README.md)
+  double explore_ = 0.05;              // g, the chance of a uniform draw
   double slack_ = 0.05;                // largest distance of a step's total from its budget, as a
                                        // share of the budget
   std::vector<Play> plays_;            // [bins] of the open step; empty between steps

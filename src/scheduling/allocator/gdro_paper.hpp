@@ -51,7 +51,7 @@ class PaperGdroAllocator final : public Allocator {
   double reward(double gain, std::int64_t count) const;
 
   Knowledge* knowledge_;
-  ArmTable table_;               // state: log weights of the bandits
+  ArmTable table_;               // saved state: log weights of the bandits
   std::int64_t horizon_ = 1000;  // rounds T of EXP3.P: the steps of the released launchers
   double delta_ = 0.05;          // the regret bound holds with probability 1 - delta
   double price_rate_ = 0.05;     // alpha; the released code's dual learning rate
@@ -60,7 +60,7 @@ class PaperGdroAllocator final : public Allocator {
   double score_cap_ = 3.0;       // bound of a surrogate loss, which has no range of its own; this
                                  // project's
   double excess_ = 0.0;          // n_realised - n_bar of the open step
-  double price_ = 0.0;           // state: mu
+  double price_ = 0.0;           // saved state: mu, the price of a rollout
 };
 
 }  // namespace rollcall::scheduling

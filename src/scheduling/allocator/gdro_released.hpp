@@ -37,15 +37,15 @@ class ReleasedGdroAllocator final : public Allocator {
     return load(state), true;
   }
   std::vector<std::pair<std::string, double>> metrics() const override { return table_.metrics(); }
-  /// [arms] p_b
+  /// [arms] p_b(n), the chance of each count in the bin
   std::vector<double> probabilities(std::size_t bin) const;
 
  private:
   std::vector<std::int64_t> by_share(const StepRequest& request, const StepBins& bins) const;
 
   Knowledge* knowledge_;
-  PromptGame game_;                   // state: the bins' scores; p_b takes its eta and gamma
-  ArmTable table_;                    // state: s_b(n)
+  PromptGame game_;                   // saved state: the bins' scores; p_b takes its eta and gamma
+  ArmTable table_;                    // saved state: s_b(n)
   std::vector<std::int64_t> played_;  // [bins] counts of the open step, 0: no count that teaches;
                                       // empty between steps
 };

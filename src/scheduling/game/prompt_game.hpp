@@ -46,8 +46,8 @@ class PromptGame {
   double share_floor_ = 1.0;  // a bin's signal is divided by max(its share of the groups, this):
                               // with 1, by 1
   std::string score_start_ = "zero";
-  std::vector<double> scores_;  // state; NaN before a bin's first signal, empty before the first
-                                // step
+  // saved state; NaN before a bin's first signal, empty before the first step
+  std::vector<double> scores_;
 };
 
 }  // namespace rollcall::scheduling

@@ -12,7 +12,7 @@ namespace rollcall::scheduling {
 
 struct BetaCounts {
   double right = 0.0, wrong = 0.0;
-  std::uint64_t step = 0;  ///< of the latest result
+  std::uint64_t step = 0;  ///< step of the latest result
   double mean() const { return right / (right + wrong); }
 };
 

@@ -74,9 +74,9 @@ class BinnedHistory {
   std::vector<double> inner_edges_ = {1.0 / 6, 2.0 / 6, 3.0 / 6, 4.0 / 6, 5.0 / 6};
   double margin_ = 0.03;           // hysteresis of the released launchers
   bool exclude_extremes_ = false;  // as two of the released launchers do
-  PromptHistory history_;          // state
-  DifficultyBins bins_;            // state
-  std::vector<bool> touched_;      // state: [prompts] whose history or bin differs from the start
+  PromptHistory history_;          // saved state
+  DifficultyBins bins_;            // saved state
+  std::vector<bool> touched_;  // saved state: [prompts] whose history or bin differs from the start
 };
 
 }  // namespace rollcall::scheduling

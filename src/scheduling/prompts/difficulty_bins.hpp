@@ -62,7 +62,7 @@ class DifficultyBins {
   double margin_ = 0.0;
   bool exclude_extremes_ = false;
   PromptHistory* history_ = nullptr;                // stores each prompt's bin
-  std::vector<std::deque<std::uint32_t>> members_;  // [bins] ids
+  std::vector<std::deque<std::uint32_t>> members_;  // [bins] ids of the bin's prompts
   std::vector<std::uint32_t> slot_;                 // [prompts] place in its bin's list
 };
 

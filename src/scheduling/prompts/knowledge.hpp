@@ -41,7 +41,7 @@ class Knowledge {
   std::vector<Need> needs() const;  ///< PromptTable::prior, if the knob prior_required is set
   std::uint64_t size() const { return prompts.size(); }
 
-  /// End of a step.
+  /// Learns from the reports of a step, at its end.
   void learn(const std::vector<GroupReport>& reports);
   /// What the pieces learn of these reports: the reports themselves, unless `control` says
   /// otherwise. Valid until the next call.
@@ -83,7 +83,7 @@ class Knowledge {
   bool uses_success_ = false;
   bool prior_required_ = false;  // for rows whose method is the value model
   EstimateKnobs estimate_;       // prior_success = 0.5 is shared: a new prompt starts in the middle
-  SuccessEstimate success_;      // state
+  SuccessEstimate success_;      // saved state
   BinResults latest_;
   ChangeList changes_;
 };

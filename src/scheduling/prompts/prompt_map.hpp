@@ -18,7 +18,7 @@ class PromptMap {
   std::uint64_t kept() const { return kept_; }
 
  private:
-  std::vector<std::int64_t> now_;  // [prompts then] -1: gone
+  std::vector<std::int64_t> now_;  // [prompts of the saved state] the prompt's present id; -1: gone
   std::uint64_t kept_ = 0;
 };
 

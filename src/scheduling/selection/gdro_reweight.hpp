@@ -35,7 +35,7 @@ class GdroReweight final : public Selection {
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }
-  /// gdro/weight/<bin>, gdro/probability/<bin>
+  /// Metrics named gdro/weight/<bin> and gdro/probability/<bin>.
   std::vector<std::pair<std::string, double>> metrics() const override;
 
  private:
@@ -45,7 +45,7 @@ class GdroReweight final : public Selection {
 
   Knowledge* knowledge_;
   std::string weigh_by_ = "omega";
-  PromptGame game_;  // state
+  PromptGame game_;  // saved state
 };
 
 }  // namespace rollcall::scheduling

@@ -26,7 +26,7 @@ class Control {
   void bind(ConfigSchema& knobs);
   bool on() const { return kind_ != "none"; }
   bool inverted() const { return kind_ == "inverted"; }
-  double sign() const { return inverted() ? -1.0 : 1.0; }  ///< of the games' signals
+  double sign() const { return inverted() ? -1.0 : 1.0; }  ///< factor on the games' signals
   std::vector<GroupReport> heard(std::vector<GroupReport> reports,
                                  const RandomStream& random) const;
 

@@ -85,7 +85,8 @@ GroupReport Run::answer(const GroupPlan& plan) const {
         report.lengths.push_back(1);
     if (!columns_.predicted) continue;
     const double seen = (correct ? 1.0 : -1.0) + kHeadNoise * random.normal(kHead + s);
-    // Bayes' rule for normals at -1 and 1: the head is calibrated
+    // Bayes' rule for a wrong and a right rollout, which the head sees as normal values around -1
+    // and 1. So its prediction is calibrated.
     const double against = (1.0 - p) / p * std::exp(-2.0 * seen / (kHeadNoise * kHeadNoise));
     report.predicted.push_back(1.0 / (1.0 + against));
   }

@@ -17,7 +17,7 @@ struct Simulation {
   std::uint64_t seed = 1;
   std::int64_t steps = 300;
   std::int64_t prompts_per_step = 256;
-  std::int64_t rollouts_per_prompt = 8;  ///< mean
+  std::int64_t rollouts_per_prompt = 8;  ///< mean over the prompts of a step
   std::int64_t min_rollouts = 2, max_rollouts = 32;
   double rate = 0.01;        ///< learning rate of the learner
   double noise = 3.0;        ///< standard deviation of a rollout's gradient, per coordinate

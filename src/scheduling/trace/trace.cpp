@@ -86,7 +86,7 @@ json training_of(const Training& training, const std::vector<GroupReport>& repor
 }  // namespace
 
 struct Trace::Line {
-  std::optional<StepRequest> request;                // none: results alone
+  std::optional<StepRequest> request;                // empty: the line has results alone
   std::optional<std::vector<GroupReport>> returned;  // of the step before, or of its latest round;
                                                      // ascending GroupId
   std::map<GroupId, std::size_t> places{};           // place of each returned group in its list

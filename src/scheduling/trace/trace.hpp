@@ -55,7 +55,7 @@ class Trace {
   /// A step that was decided and has not ended yet.
   struct Open {
     StepRequest request;
-    Decision round;                           // the latest
+    Decision round;                           // the latest round
     std::vector<GroupReport> reports{};       // of all rounds so far, ascending
     std::map<GroupId, std::size_t> places{};  // place of each group in the first list that named it
   };
