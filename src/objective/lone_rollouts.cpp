@@ -69,7 +69,7 @@ double rollout_value(std::string_view name, const Trial& trial) {
   if (name == column::answer) return trial.right ? 0.0 : 1.0;
   if (name == column::expert || name == column::version_lag) return 0.0;
   if (name == column::prompt_best_length) return double(kLength);
-  return 0.5;  // columns about the prompt's earlier results
+  return 0.5;  // predictions and earlier results of the prompt
 }
 
 class TrialStep {

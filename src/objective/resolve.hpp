@@ -15,7 +15,7 @@ struct Chosen {
   std::string name;
   Function function;
   bool each_update = false;  ///< it reads the policy that an update starts from, or the result of
-                             ///< a piece that does, so it runs at every update on its rollouts
+      ///< a piece that does, so it runs at every update, on the update's rollouts
 };
 
 struct Objective::Resolved {

@@ -27,7 +27,8 @@ struct ReplayRequest {
 };
 
 /// Indices into `candidates` (which ascend by GroupId), ascending. There are at most
-/// share / (1 - share) times `fresh` of them, all within the staleness limit. They are chosen:
+/// share / (1 - share) times `fresh` of them, all within the staleness limit. With
+/// distinct_prompts, only the newest such group of a prompt may be chosen. They are chosen:
 ///   uniform    at random without replacement, with equal chances
 ///   newest     from the latest steps
 ///   advantage  at random without replacement, with chances in proportion to the advantage, and at

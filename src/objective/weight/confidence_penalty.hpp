@@ -5,7 +5,7 @@
 // Shapes: [N] -> [N].   Knobs: ace_alpha.
 // What differs from none: only negative advantages gain weight, by how far the policy has moved
 //   towards the error since the reference.
-// Acts at every update, on its rollouts.
+// Acts at every update, on the update's rollouts.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -6,7 +6,7 @@
 // Shapes: [N] -> [N].   Knobs: reference_clip.
 // What differs from ratio: the weight is not differentiated, and it is measured from the reference
 //   instead of the policy at the start of the update.
-// Acts at every update, on its rollouts.
+// Acts at every update, on the update's rollouts.
 #pragma once
 
 #include "objective/pieces.hpp"

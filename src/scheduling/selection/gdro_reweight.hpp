@@ -19,7 +19,8 @@ namespace rollcall::scheduling {
 ///   probability              q_t over the bins of the step, scaled so that the step's mean is 1,
 ///                            and at most w_max (the released code)
 ///   probability_over_share   q_t over the bins of the step, divided by the bin's share of the
-///                            step's rollouts. A bin counts by q_t alone, as under resampling.
+///                            step's rollouts, and at most w_max. Below that bound a bin counts by
+///                            q_t alone, as under resampling.
 class GdroReweight final : public Selection {
  public:
   explicit GdroReweight(Knowledge& knowledge);
