@@ -107,8 +107,8 @@ struct PolicyParts {
   std::string head{};  ///< JSON with a format number: the part that does not go by prompts
   PromptRows rows{};
 };
-/// Rows of all prompts whose row differs from the start, or of those prompts alone that have changed
-/// since rows were taken last.
+/// Rows of all prompts whose row differs from the start, or of those prompts alone that have
+/// changed since rows were taken last.
 enum class Rows { all, changed };
 
 /// Chooses prompts and budgets: a row of the table of schedulers, with its state. save() and load()

@@ -50,8 +50,8 @@ std::string srun(const std::string& interface, Bind bind) {
                      interface.empty() ? "" : " --mpi=" + interface, words[std::size_t(bind)]);
 }
 
-/// The command of MPI's own launcher. Without --bind-to none, Open MPI would bind each of one or two
-/// ranks, with all its threads, to a single core; hydra does not bind by default.
+/// The command of MPI's own launcher. Without --bind-to none, Open MPI would bind each of one or
+/// two ranks, with all its threads, to a single core; hydra does not bind by default.
 std::string own(Family family, const LauncherFacts& facts, Bind bind) {
   const bool open = family == Family::open_mpi;
   switch (bind) {
