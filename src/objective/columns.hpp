@@ -78,7 +78,7 @@ class Step {
   /// [B] uniform in [0, 1). Seed, step and rollout key address each number, so the order of the
   /// rollouts and the number of ranks change nothing. `purpose` keeps the pieces apart.
   at::Tensor uniform_rollouts(std::uint64_t purpose) const;
-  /// [N] likewise, addressed by the token's place as well
+  /// [N] as uniform_rollouts(), but addressed by the token's place as well
   at::Tensor uniform_tokens(std::uint64_t purpose) const;
 };
 

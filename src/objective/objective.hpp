@@ -62,7 +62,7 @@ struct MicroBatchLoss {
                       ///< step's loss
   at::Tensor dlogprob, dentropy;       ///< [M] float64, derivatives of the loss
   at::Tensor dvalue;                   ///< [M] float64 where the micro-batch brought values
-  at::Tensor dmiss_logprob{};          ///< [M] float64 where the micro-batch brought them
+  at::Tensor dmiss_logprob{};          ///< [M] float64 where the micro-batch brought miss_logprob
   std::vector<double> rollout_loss{};  ///< [L] mean surrogate loss of each rollout's tokens, before
                                        ///< weights and denominators; NaN for one without tokens
   /// Metric sums and extremes over this micro-batch's tokens, by name; see merge().

@@ -205,7 +205,7 @@ class PartWriter {
     out += ']';
   }
 
-  /// `advantage` points to the values of its tokens and is moved to the value after them.
+  /// `advantage` points to the values of the rollout's tokens and is moved to the value after them.
   void add_rollout(std::string& out, const Rollout& rollout, const double*& advantage) {
     const auto policy_turns =
         std::count_if(rollout.turns.begin(), rollout.turns.end(),

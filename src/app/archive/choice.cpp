@@ -21,7 +21,7 @@ io::Selection selection_of(const Choice& choice) {
   return selection;
 }
 
-/// Such as "prompt 3, step 7, purpose train".
+/// What the options choose, as text, such as "prompt 3, step 7, purpose train".
 std::string text_of(const Choice& choice) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };

@@ -44,7 +44,7 @@ struct SubmitFlags {
   bool no_requeue = false, dry_run = false;
 };
 
-/// Such as "1-3,7", which gives 1 2 3 7.
+/// Reads a list of seeds: "1-3,7" gives 1 2 3 7.
 std::vector<std::int64_t> parse_seeds(const std::string& text) {
   constexpr std::int64_t kMost = 100000;
   const std::string problem = fmt::format("--seeds {} is not a list of seeds", text);

@@ -51,7 +51,7 @@ std::optional<std::vector<GroupReport>> part_of(const std::vector<GroupPlan>& ro
   return parts;
 }
 
-/// The groups of all rounds, one entry for each group.
+/// Adds the groups of a round to those of the rounds before, with one entry for each group.
 void add_round(std::vector<GroupPlan>& drawn, const std::vector<GroupPlan>& round) {
   for (const GroupPlan& group : round) {
     const auto same = std::find_if(drawn.begin(), drawn.end(),
@@ -217,7 +217,7 @@ void Trace::hear(const Line& line) {
   }
 }
 
-/// Another round of the open step, if there is one.
+/// Decides another round of the open step, and returns false if there is none.
 bool Trace::go_on(const std::vector<GroupReport>& returned, ordered_json& out) {
   if (open_->round.last_round) return false;
   open_->round = policy_->next_round(open_->request, returned);
