@@ -43,7 +43,7 @@ Words valid_words(const CLI::App& app) {
   return words;
 }
 
-/// Such as "rollcall archive ls --help".
+/// The command line that shows the help of the chosen command: "rollcall archive ls --help".
 std::string help_of(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return app.get_name() + " " + (chosen.empty() ? std::string("--help") : help_of(*chosen.front()));

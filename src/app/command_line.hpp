@@ -40,9 +40,10 @@ class Option {
   Option one_of(const std::vector<std::string>& choices);
   Option byte_size();                          ///< accepts 500G or 10T as well
   Option default_shown();                      ///< shows the present value in the help
-  Option repeated();                           ///< one value for each time it is given
+  Option repeated();                           ///< takes one value for each time that the option is
+                                               ///< given
   Option comma_separated();                    ///< accepts several values in one word as well
-  Option expected(int low, int high);          ///< number of values
+  Option expected(int low, int high);          ///< how many values the option takes
   Option value_name(const std::string& name);  ///< what the help shows in place of the type and
                                                ///< [...]
   Option words(const std::string& text);  ///< what the help shows in place of everything after the

@@ -39,8 +39,8 @@ void add_tokenize(Command program);
 void add_template(Command program);
 void add_doctor(Command program);
 
-std::string version();                 ///< "rollcall 0.2.0"
+std::string version();                 ///< such as "rollcall 0.2.0"
 std::string version_with_libraries();  ///< as stored in archives: with MPI, HDF5 and LibTorch
-std::string version_verbose();         ///< with compiler, libraries and kernels
+std::string version_verbose();         ///< version() with compiler, libraries and kernels
 
 }  // namespace rollcall::app

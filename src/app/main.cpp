@@ -23,8 +23,8 @@ namespace {
 
 using namespace rollcall;
 
-/// Whether all output has been written. A reader that has gone away (head, a closed pager) is not
-/// an error.
+/// Whether all output has been written. It counts as written if the reader has gone away (head, a
+/// closed pager), which is not an error.
 bool is_told() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return true;
@@ -65,7 +65,7 @@ int run(int argc, char** argv) {
     if (argc > 1 && name == argv[1]) end_on_stop_signals(left);
   prepare_log();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write() and does not end a run
-  std::signal(SIGXFSZ, SIG_IGN);  // the same for a file that becomes larger than `ulimit -f` allows
+  std::signal(SIGXFSZ, SIG_IGN);  // likewise for a file that becomes larger than `ulimit -f` allows
   app::CommandLine line(
       "rollcall",
       "Rollcall trains language models by reinforcement learning with verifiable rewards, as one "
@@ -130,7 +130,7 @@ int run(int argc, char** argv) {
 /// Ends without LibTorch's work at a normal exit. It removes its operators from tables one by one,
 /// which takes 60 ms of 200 and is of no use to a process that ends.
 void end_at_once([[maybe_unused]] int code) {
-// sanitizers report at a normal exit
+// With a sanitizer the process exits normally after this function, because sanitizers report then.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   std::cout.flush();
   std::fflush(nullptr);

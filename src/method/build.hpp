@@ -5,8 +5,9 @@
 namespace rollcall::method {
 
 inline constexpr char kBuild[] = "rollcall " ROLLCALL_VERSION ", GCC " __VERSION__;
-/// A function const char* (), which returns the library's kBuild.
+/// The name of a function const char* (), which returns the library's kBuild.
 inline constexpr const char* kBuildSymbol = "rollcall_objective_build";
-inline constexpr const char* kEntrySymbol = "rollcall_objective";  ///< a function const Library* ()
+inline constexpr const char* kEntrySymbol = "rollcall_objective";  ///< the name of a function const
+                                                                   ///< Library* ()
 
 }  // namespace rollcall::method

@@ -10,13 +10,13 @@
 
 namespace rollcall::method {
 
-/// Names of the optional columns (StepColumns::named) that pieces may ask for. METHODS.md says what
-/// computes each.
+/// Names of the optional columns (StepColumns::named) that pieces may ask for. METHODS.md of
+/// src/objective says what computes each.
 namespace column {
 /// [N] log-prob under the reference policy
 inline constexpr const char* reference_logprob = "reference_logprob";
-/// [N] log-prob under the reference's probabilities raised to a power and normalised; the exponent
-/// follows in the name
+/// [N] log-prob under the reference's probabilities raised to a power and normalised; the name goes
+/// on with the exponent
 inline constexpr const char* flat_reference = "reference_logprob/";
 inline constexpr const char* teacher_logprob =
     "teacher_logprob";                                   ///< [N] log-prob under the teacher
@@ -50,9 +50,9 @@ inline constexpr const char* greedy_reward = "greedy_reward";
 inline constexpr const char* expert = "expert";  ///< [B] 1 for a rollout that no policy of this run
                                                  ///< sampled, else 0
 /// [N] for the tokens of experts: at the token's place, a number of tokens is drawn from the
-/// policy, and this is the share of draws that are the expert's token. It is 0 for tokens of the
-/// policy. The number of draws and their temperature, as a multiple of the policy's own, follow in
-/// the name: "draw_hits/256/1.5". Micro-batches then bring MicroBatchColumns::miss_logprob.
+/// policy, and this column is the share of draws that are the expert's token. It is 0 for tokens of
+/// the policy. The name goes on with the number of draws and with their temperature as a multiple
+/// of the policy's: "draw_hits/256/1.5". Micro-batches then bring MicroBatchColumns::miss_logprob.
 inline constexpr const char* draw_hits = "draw_hits/";
 /// [B] optimizer steps since the rollout was sampled
 inline constexpr const char* version_lag = "version_lag";
@@ -63,12 +63,13 @@ inline constexpr const char* version_lag = "version_lag";
 inline constexpr const char* gradient_cosine = "gradient_cosine";
 /// [N] number of the token's reasoning step in its rollout, from 0; -1: after the last step
 inline constexpr const char* reasoning_step = "reasoning_step";
-/// [N] mean probability of the reference answer's tokens after that reasoning step; 0 after the
-/// last
+/// [N] mean probability of the reference answer's tokens after the token's reasoning step; 0 after
+/// the last step
 inline constexpr const char* probe_accuracy = "probe_accuracy";
 inline constexpr const char* probe_confidence =
-    "probe_confidence";  ///< [N] how sure the policy is, after that reasoning step, of the answer
-                         ///< that it would give; 0 after the last
+    /// [N] how sure the policy is, after the token's reasoning step, of the answer that it would
+    /// give; 0 after the last step
+    "probe_confidence";
 }  // namespace column
 
 /// Everything that is known of the whole step (or mini-batch) before the current policy is
@@ -86,7 +87,7 @@ struct StepColumns {
   std::vector<std::int64_t> truncated{};  ///< [B] 1: ended by the token limit
   double max_new_tokens = 0;              ///< horizon H, in tokens
   std::vector<std::int64_t> replayed{};   ///< [B] 1: sampled in an earlier step and trained on
-                                          ///< again. Only metrics look at it
+                                          ///< again; only metrics read this column
   std::vector<std::int64_t> token{};      ///< [N] token ids
   std::vector<std::int64_t> key{};     ///< [B] addresses random choices; a rollout has the same key
                                        ///< in any order
@@ -127,7 +128,7 @@ struct MicroBatchLoss {
                       ///< step's loss
   std::vector<float> dlogprob{}, dentropy{};  ///< [M] derivatives of the loss
   std::vector<float> dvalue{};                ///< [M] where the micro-batch brought values
-  std::vector<float> dmiss_logprob{};         ///< [M] where the micro-batch brought them
+  std::vector<float> dmiss_logprob{};         ///< [M] where the micro-batch brought miss_logprob
   std::vector<double> rollout_loss{};  ///< [L] mean surrogate loss of each rollout's tokens, before
                                        ///< weights and denominators; NaN for one without tokens
   /// Metric sums and extremes over this micro-batch's tokens, by name; see Prepared::merge.

@@ -1,6 +1,7 @@
-// An objective as the stages see it: a step's columns in, loss and derivative out. The code that
-// computes them (src/objective, with LibTorch) is a shared library, which is loaded at the first
-// use, because LibTorch takes 0.2 s and 110 MB to load and most commands never need it.
+// An objective as the stages see it: it takes a step's columns and returns a loss and its
+// derivative. The code that computes them (src/objective, with LibTorch) is a shared library. It is
+// loaded at the first use, because LibTorch takes 0.2 s and 110 MB to load and most commands never
+// need it.
 #pragma once
 
 #include "method/columns.hpp"
@@ -70,10 +71,10 @@ struct RewardSource {
                                     ///< knows
 };
 
-/// What a rollout teaches that is the only one of its prompt.
+/// What a rollout teaches that is the only rollout of its prompt.
 enum class LoneRollouts {
   teach_as_others,  ///< as others, because the rollouts of a prompt are not compared at all
-  teach_plainly,    ///< its plain reward takes the place of the comparison
+  teach_plainly,    ///< its plain reward takes the place of the comparison with other rollouts
   teach_nothing,    ///< nothing: its reward does not change the derivative
 };
 
@@ -86,8 +87,8 @@ class Objective {
   /// Prepares a step that several updates train on. Pieces that do not read the policy of an update
   /// run once, here (METHODS.md, "Once a step, and at every update").
   virtual std::shared_ptr<const Prepared> prepare_step(const StepColumns& step) const = 0;
-  /// Prepares one of these updates. `step`: made by prepare_step; `rollouts`: [B] the step's
-  /// rollouts that this update trains on, ascending.
+  /// Prepares one update of a step that several updates train on. `step`: made by prepare_step;
+  /// `rollouts`: [B] the step's rollouts that this update trains on, ascending.
   virtual std::shared_ptr<const Prepared> prepare_update(
       const StepColumns& update, const Prepared& step,
       std::vector<std::int64_t> rollouts) const = 0;
@@ -104,7 +105,8 @@ class Objective {
                                                          ///< family.knob
   virtual bool needs_value() const = 0;  ///< a piece trains the value head: micro-batches must
                                          ///< bring its output
-  virtual LoneRollouts lone_rollouts() const = 0;  ///< found by trial, which takes milliseconds
+  virtual LoneRollouts lone_rollouts() const = 0;  ///< what a lone rollout teaches; found by a
+                                                   ///< trial, which takes milliseconds
   virtual bool whole_groups() const = 0;           ///< the loss couples the rollouts of a group: a
                                                    ///< micro-batch must hold all of them
 };
@@ -115,7 +117,7 @@ class Library {
   virtual std::unique_ptr<const Objective> make(const std::string& recipe, const Settings& pieces,
                                                 const Settings& knobs) const = 0;
   virtual const std::vector<Recipe>& recipes() const = 0;
-  virtual std::string torch_version() const = 0;  ///< "2.11.0"
+  virtual std::string torch_version() const = 0;  ///< such as "2.11.0"
   /// What decides the bits of a gradient besides the settings, as "GenuineIntel family 6 model 143,
   /// LibTorch 2.11.0 (AVX512)".
   virtual std::string arithmetic() const = 0;

@@ -15,7 +15,7 @@ std::string torch_version() { return TORCH_VERSION; }
 
 std::string arithmetic() {
   std::ifstream file("/proc/cpuinfo");
-  std::map<std::string, std::string> first;  // of the first core
+  std::map<std::string, std::string> first;  // the fields of the first core
   for (std::string line; std::getline(file, line) && !line.empty();) {
     const auto colon = line.find(':');
     if (colon == std::string::npos) continue;

@@ -5,7 +5,7 @@
 
 namespace rollcall::objective {
 
-std::string torch_version();  ///< "2.11.0"
+std::string torch_version();  ///< such as "2.11.0"
 /// What besides the settings decides the bits of a gradient: "GenuineIntel family 6 model 143,
 /// LibTorch 2.11.0 (AVX512)".
 std::string arithmetic();

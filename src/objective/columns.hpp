@@ -1,5 +1,5 @@
-// What pieces look at: the whole step before the update (Step), and a micro-batch of it under the
-// current policy (MicroBatchTensors).
+// What pieces look at: Step is the whole step before the update, MicroBatchTensors a micro-batch of
+// it under the current policy.
 // Letters: B rollouts of the step, P prompts (groups), N policy tokens; L rollouts and M tokens of
 // a micro-batch.
 #pragma once
@@ -46,7 +46,8 @@ class Step {
   StepColumns columns;
   StepShape shape;
   at::Tensor reward;  ///< [B] as the reward pieces have shaped it; columns.reward is the verifier's
-  at::Tensor token_reward;    ///< [N] rewards of single tokens, paid besides; undefined: none
+  at::Tensor token_reward;    ///< [N] rewards of single tokens, in addition to `reward`; undefined:
+                              ///< none
   at::Tensor advantage;       ///< [N] once the advantage piece has run
   at::Tensor value_target;    ///< [N] what the value head is to learn; undefined: nothing
   at::Tensor factor;          ///< [N] product of the weight pieces; undefined: all 1
@@ -77,7 +78,7 @@ class Step {
   /// [B] uniform in [0, 1). Seed, step and rollout key address each number, so the order of the
   /// rollouts and the number of ranks change nothing. `purpose` keeps the pieces apart.
   at::Tensor uniform_rollouts(std::uint64_t purpose) const;
-  /// [N] likewise, addressed by the token's place as well
+  /// [N] as uniform_rollouts(), but addressed by the token's place as well
   at::Tensor uniform_tokens(std::uint64_t purpose) const;
 };
 

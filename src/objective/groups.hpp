@@ -62,8 +62,9 @@ inline at::Tensor group_best(const MicroBatchTensors& micro_batch, const at::Ten
       largest_of(micro_batch.groups(), micro_batch.group(), counted, lowest));
 }
 
-/// Pairs (w, l) of rollouts of one group with r_w > r_l beyond rounding, as two columns [K]. With
-/// `extremes`, w is among the best and l among the worst of the group.
+/// Pairs (w, l) of rollouts of one group with r_w > r_l beyond rounding, as two columns [K] of
+/// places within the micro-batch. With `extremes`, w is among the best and l among the worst of the
+/// group.
 inline std::pair<at::Tensor, at::Tensor> ordered_pairs(const MicroBatchTensors& micro_batch,
                                                        const at::Tensor& r, bool extremes) {
   const auto [i, j] = micro_batch.pairs();

@@ -46,7 +46,7 @@ class Knobs {
   void enter(std::string_view family, std::string_view piece);
 
   void number(std::string name, double& target, Range range, std::string meaning);
-  /// The index of a name is the enumerator's value.
+  /// A knob whose value is one of `names`; the index of a name is the enumerator's value.
   template <class Enum>
   void choice(std::string name, Enum& target, std::vector<std::string> names, std::string meaning) {
     add_choice(
@@ -54,22 +54,23 @@ class Knobs {
         [&target](std::size_t i) { target = static_cast<Enum>(i); },
         [&target] { return static_cast<std::size_t>(target); });
   }
-  /// Numbers by name, "correct=1, format=0.5", each in `range`. An assignment replaces all that the
-  /// target held.
+  /// A knob that gives numbers to names, as in "correct=1, format=0.5", each number in `range`. An
+  /// assignment replaces all that the target held.
   void numbers(std::string name, std::map<std::string, double>& target, Range range,
                std::string meaning);
-  /// Names, "correct, format", or "none". An assignment replaces all that the target held.
+  /// A knob that is a list of names, as in "correct, format", or "none". An assignment replaces all
+  /// that the target held.
   void words(std::string name, std::vector<std::string>& target, std::string meaning);
-  /// A combination of settings that makes no sense. check() asks `wrong` after all settings are
-  /// made.
+  /// Refuses a combination of settings that makes no sense: check() throws if wrong() is true after
+  /// all settings are made.
   void refuse_if(std::function<bool()> wrong, std::string problem, std::string why,
                  std::string suggestion);
   /// The knob that was bound last has no sensible default: a run must set it.
   void must_be_set();
-  /// Knobs that must be set and are not, as family.knob.
+  /// Knobs that must be set and have not been set, as family.knob.
   std::vector<std::string> unset() const;
-  /// A number of the piece that changes from step to step: a schedule's, a controller's, a moving
-  /// statistic's.
+  /// A number of the piece that changes from step to step: that of a schedule, of a controller or
+  /// of a moving statistic.
   void moves(std::string name, std::function<double(const Step&)> value) {
     moving_.push_back({std::move(name), std::move(value)});
   }

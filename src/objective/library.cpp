@@ -49,8 +49,8 @@ StepColumns tensors_of(const method::StepColumns& step) {
   return c;
 }
 
-/// Makes operations on the calling thread use one thread inside (ATen, OpenMP, MKL), so that the
-/// number of cores does not change the rounding.
+/// Makes ATen, OpenMP and MKL use one thread for each operation that the calling thread starts, so
+/// that the number of cores does not change the rounding.
 void use_one_thread() {
   thread_local const bool is_set = (at::set_num_threads(1), true);
   static_cast<void>(is_set);

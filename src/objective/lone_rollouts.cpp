@@ -18,8 +18,8 @@ namespace {
 namespace column = method::column;
 using method::LoneRollouts;
 
-/// A rollout of a trial. All its columns follow from its number within the group and the verdict on
-/// it, so two rollouts with the same of both have equal columns.
+/// A rollout of a trial. All its columns follow from its number within the group and from its
+/// verdict, so two rollouts with equal numbers and equal verdicts have equal columns.
 struct Trial {
   std::int64_t group = 0, sample = 0;
   bool right = false;
@@ -69,7 +69,7 @@ double rollout_value(std::string_view name, const Trial& trial) {
   if (name == column::answer) return trial.right ? 0.0 : 1.0;
   if (name == column::expert || name == column::version_lag) return 0.0;
   if (name == column::prompt_best_length) return double(kLength);
-  return 0.5;  // columns of what is known of the prompt
+  return 0.5;  // predictions and earlier results of the prompt
 }
 
 class TrialStep {

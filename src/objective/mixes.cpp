@@ -1,5 +1,5 @@
-// The tables of pieces that exclude or need each other, and the check that what is paid can reach
-// the loss.
+// The tables of pieces that exclude or need each other, and the check that a reward which is paid
+// can reach the loss.
 #include "objective/mixes.hpp"
 
 #include "base/errors/error.hpp"
@@ -81,7 +81,7 @@ constexpr std::string_view kKeys[] = {"objective.pieces.reward",     "objective.
 static_assert(std::size(kKeys) == family_names.size());
 std::string_view key_of(Family family) { return kKeys[std::size_t(family)]; }
 
-/// Those of the reward pieces that have this effect on the reward.
+/// The reward pieces of the list that have this effect on the reward.
 std::vector<std::string> with_effect(const std::vector<std::string>& rewards, Effect effect) {
   std::vector<std::string> found;
   for (const auto& reward : rewards)

@@ -18,7 +18,7 @@ using Choice = std::array<std::string, family_names.size()>;
 std::vector<std::string> names_of(const Choice& choice, Family family);
 
 /// Throws one ConfigError that names everything that is wrong. `knobs`: those of the chosen pieces,
-/// as row and run file have set them; `given`: the settings of the run file alone.
+/// with the values of row and run file; `given`: the settings of the run file alone.
 void check_mixes(const Choice& choice, const Knobs& knobs, const Settings& given);
 
 }  // namespace rollcall::objective

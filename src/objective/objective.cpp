@@ -44,7 +44,8 @@ class Objective::Prepared {
                                          ///< schedules and controllers
   std::vector<TokenWeight> weights;      ///< the result of each weight piece
   bool knows_trained = true;  ///< false where a piece of advantage or weight acts at every update
-  std::shared_ptr<const Prepared> of_step{};  ///< the step that this is an update of
+  std::shared_ptr<const Prepared> of_step{};  ///< the whole step, where this is an update of it;
+                                              ///< null otherwise
 
   void remember(const std::map<std::string, double>& changed) {
     for (const auto& [name, value] : changed) statistics[name] = value;

@@ -62,7 +62,7 @@ struct MicroBatchLoss {
                       ///< step's loss
   at::Tensor dlogprob, dentropy;       ///< [M] float64, derivatives of the loss
   at::Tensor dvalue;                   ///< [M] float64 where the micro-batch brought values
-  at::Tensor dmiss_logprob{};          ///< [M] float64 where the micro-batch brought them
+  at::Tensor dmiss_logprob{};          ///< [M] float64 where the micro-batch brought miss_logprob
   std::vector<double> rollout_loss{};  ///< [L] mean surrogate loss of each rollout's tokens, before
                                        ///< weights and denominators; NaN for one without tokens
   /// Metric sums and extremes over this micro-batch's tokens, by name; see merge().
@@ -92,16 +92,17 @@ class Objective {
     std::vector<std::int64_t> rollouts;    ///< [B] the step's rollouts that the update trains on,
                                            ///< ascending
   };
-  /// Prepares one update of such a step. It takes the step's rewards, advantages and weights of
-  /// these rollouts, and runs the pieces that read the update's policy. The denominators are the
-  /// update's own. The statistics are `update.statistics` with the changes of those pieces.
+  /// Prepares one update of such a step. The update takes the rewards, advantages and weights that
+  /// the step has for these rollouts, and runs the pieces that read its policy. The denominators
+  /// are the update's own. The statistics are `update.statistics` with the changes of those pieces.
   std::shared_ptr<const Prepared> prepare(const StepColumns& update, OfStep of) const;
   /// Loss and derivative of one micro-batch. The sum over all micro-batches is the same for any cut
   /// of the step (to rounding).
   MicroBatchLoss evaluate(const Prepared& prepared, const MicroBatchColumns& micro_batch) const;
 
   /// [B] what each rollout is paid, before a normalisation and before the cost of a divergence.
-  /// Where the loss does not read the reward (RewardUse::trains_on), what it trains on instead.
+  /// Where the loss does not read the reward, these are the numbers on which it trains instead
+  /// (RewardUse::trains_on).
   at::Tensor rewards(const StepColumns& step) const;
   bool pays_verifiers() const;  ///< rewards() equals StepColumns::reward for all rollouts
   /// Names of the reward pieces that read what only the update knows.
@@ -123,7 +124,7 @@ class Objective {
   /// Factor on this optimizer step's learning rate; 1 unless a piece scales it.
   static double lr_factor(const Prepared& prepared);
 
-  struct Resolved;  ///< resolve.hpp
+  struct Resolved;  ///< defined in resolve.hpp
 
  private:
   std::unique_ptr<Resolved> resolved_;

@@ -18,11 +18,11 @@ class PieceNeeds {
 
   /// The piece reads this column (StepColumns::named), whatever its settings.
   void column(std::string name);
-  /// It reads the column while `needed` holds.
+  /// The piece reads the column if needed() is true once all settings are made.
   void column(std::function<bool()> needed, std::string name);
-  /// It reads one column, whose name depends on a setting.
+  /// The piece reads one column, whose name depends on a setting.
   void column(std::function<std::string()> name);
-  /// It reads columns that a setting names.
+  /// The piece reads columns that a setting names.
   void columns(std::function<std::vector<std::string>()> names);
 
   bool value_head = false;  ///< a piece reads MicroBatchTensors::value, so the value head must run

@@ -19,7 +19,7 @@ struct ShapedReward {
 };
 
 struct Advantage {
-  // implicit, because most pieces return nothing but the column
+  // not explicit, because most pieces return nothing but the column
   Advantage(at::Tensor per_token) : advantage(std::move(per_token)) {}
   at::Tensor advantage;     ///< [N]
   at::Tensor value_target;  ///< [N] what the value head is to learn; undefined: there is none

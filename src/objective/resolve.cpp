@@ -26,9 +26,9 @@ const Recipe& find_recipe(const std::string& name) {
   const auto& table = recipes();
   const auto found =
       std::find_if(table.begin(), table.end(), [&](const Recipe& r) { return r.name == name; });
-  require<ConfigError>(
-      found != table.end(), fmt::format("objective.recipe = {} is not a recipe", name),
-      "rollcall recipes lists all of them", suggest_name(name, recipe_names()));
+  require<ConfigError>(found != table.end(),
+                       fmt::format("objective.recipe = {} is not a recipe", name),
+                       "rollcall recipes lists all of them", suggest_name(name, recipe_names()));
   return *found;
 }
 
@@ -148,8 +148,8 @@ Objective::Resolved::Resolved(const std::string& recipe_name, const Settings& ov
   });
   faults.require_none();  // the pieces must be known before their knobs
   for (const auto& [key, value] : recipe->settings) {
-    // A row's setting belongs to the row's own piece. It is dropped when a run file replaces that
-    // piece.
+    // A row's setting belongs to the piece that the row names. It is dropped when a run file
+    // replaces that piece.
     const bool bound = std::any_of(knobs.all().begin(), knobs.all().end(),
                                    [&, k = key](const Knob& knob) { return knob.name == k; });
     if (bound) knobs.set(std::string(key), std::string(value));

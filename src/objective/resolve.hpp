@@ -15,7 +15,7 @@ struct Chosen {
   std::string name;
   Function function;
   bool each_update = false;  ///< it reads the policy that an update starts from, or the result of
-                             ///< a piece that does, so it runs at every update on its rollouts
+      ///< a piece that does, so it runs at every update, on the update's rollouts
 };
 
 struct Objective::Resolved {
@@ -32,7 +32,8 @@ struct Objective::Resolved {
   SurrogateFunction surrogate;
   std::vector<Chosen<WeightFunction>> weights;
   AggregateFunction aggregate;
-  std::vector<std::pair<std::string, RegularizerFunction>> regularizers;  ///< with the piece's name
+  std::vector<std::pair<std::string, RegularizerFunction>> regularizers;  ///< each with the name of
+                                                                          ///< its piece
 
  private:
   void tell_updates_apart();  ///< sets each_update

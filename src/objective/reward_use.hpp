@@ -17,15 +17,17 @@ class Step;  // columns.hpp
 struct TrainsOn {
   std::string family, piece;
   std::function<bool()> when;
-  std::string what;                             ///< "which answers are correct"
-  std::function<at::Tensor(const Step&)> paid;  ///< [B] the same as a number, which a scheduler
-                                                ///< learns from; empty: verdicts do not enter
+  std::string what;                             ///< that quantity in words, such as "which answers
+                                                ///< are correct"
+  std::function<at::Tensor(const Step&)> paid;  ///< [B] that quantity as a number, from which a
+                                                ///< scheduler learns; empty: it depends on no
+                                                ///< verdict
 };
 
 /// Pieces state this while they are made; `when` is asked after all settings are made.
 class RewardUse {
  public:
-  /// What is stated after this call is of this piece.
+  /// Statements after this call are about this piece.
   void enter(std::string_view family, std::string_view piece);
 
   /// For an advantage that does not read Step::reward, and for a surrogate that reads neither the

@@ -43,8 +43,9 @@ inline std::int64_t share_of(double share, double n) {
   return std::int64_t(std::ceil(share * n - 1e-9));
 }
 
-/// Column with 1 for the `count` candidates whose values have the largest variance, else 0. These
-/// are some of the lowest and some of the highest. Values at 0 are chosen last.
+/// Column with 1 for the `count` candidates whose values have the largest variance, else 0. They
+/// are some candidates with the lowest and some with the highest values. Values at 0 are chosen
+/// last.
 inline at::Tensor widest(const at::Tensor& values, const at::Tensor& candidate,
                          const at::Tensor& tie, std::int64_t count) {
   const at::Tensor apart = candidate * (values.abs() > 1e-9).to(at::kDouble);

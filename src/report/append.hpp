@@ -12,9 +12,9 @@ int open_append(const std::filesystem::path& path);  ///< creates the file if it
                                                      ///< StorageError
 /// Writes all bytes; throws StorageError.
 void append(int fd, std::string_view bytes, const std::filesystem::path& path);
-/// by fdatasync; throws StorageError
+/// Makes what was appended durable, by fdatasync. Throws StorageError.
 void make_durable(int fd, const std::filesystem::path& path);
-/// throws StorageError
+/// Cuts the file to `bytes`. Throws StorageError.
 void truncate(int fd, std::uint64_t bytes, const std::filesystem::path& path);
 
 }  // namespace rollcall::report

@@ -15,15 +15,15 @@ namespace rollcall::report {
 enum class DiagnosisKind : std::uint8_t { warning, note };
 
 struct Diagnosis {
-  std::string name;  ///< of the rule in the table
+  std::string name;  ///< name of the rule in the table
   DiagnosisKind kind = DiagnosisKind::warning;
-  std::string what, advice;  ///< one sentence each; `what` has the figures seen
+  std::string what, advice;  ///< one sentence each; `what` has the figures that were seen
   std::string text() const { return what + "; " + advice + " [" + name + "]"; }
 };
 
 constexpr std::size_t kMostDiagnoses = 3;
 
-/// The rows of the phase "train" that rules look at: the first steps of a run, and the last ones.
+/// Rows of the phase "train" at which the rules look: the first steps of a run, and the last ones.
 class RecentSteps {
  public:
   static constexpr std::size_t kFirst = 10, kLast = 40;
@@ -39,8 +39,8 @@ class RecentSteps {
 /// kMostDiagnoses. A rule says nothing if the rows lack its metrics.
 std::vector<Diagnosis> diagnose(const RecentSteps& steps, const RunConfig& config);
 
-/// Selects warnings for a log: when one begins to hold, and again after kAgain steps in which it
-/// has held throughout.
+/// Selects the warnings that are to be logged: a warning when it begins to hold, and again every
+/// kAgain steps while it holds without a break.
 class DiagnosisLog {
  public:
   static constexpr std::uint64_t kAgain = 100;

@@ -11,7 +11,7 @@ namespace rollcall::report {
 /// Outcomes of the samples of one prompt.
 struct PromptOutcome {
   std::int32_t level = 0;
-  std::vector<std::uint8_t> correct;  ///< [n] samples
+  std::vector<std::uint8_t> correct;  ///< [n] 1 for each sample that is correct, else 0
   std::vector<std::string> answers;   ///< [n], or empty if answers were not kept
 };
 
@@ -38,21 +38,22 @@ struct Evaluation {
                                                  ///< of pass@k
   Interval pass_at_1, pass_at_k, majority_at_k;
   std::vector<LevelResult> levels;  ///< ascending
-  std::string extract;  ///< how answers were found (text/answer/extract.hpp); empty if unknown
+  std::string extract;  ///< how answers were found (text/answer/extract.hpp); empty: unknown
 };
 
 /// Throws InputError if there are no outcomes, or if a prompt has fewer than k samples.
 Evaluation evaluate(const std::vector<PromptOutcome>& outcomes, std::int64_t k,
                     std::int64_t resamples, std::uint64_t seed);
-/// Paired bootstrap over prompts of the gain in pass@k, after - before. Both lists have the same
-/// prompts in the same order.
+/// Mean gain in pass@k, after - before, with its interval from a paired bootstrap over prompts.
+/// Both lists have the same prompts in the same order.
 Interval paired_gain(const std::vector<PromptOutcome>& before,
                      const std::vector<PromptOutcome>& after, std::int64_t k,
                      std::int64_t resamples, std::uint64_t seed);
 
 std::string to_json(const Evaluation& e);  ///< Keys pass_at_1, pass_at_8 (with k in the name),
                                            ///< maj_at_8 and levels; intervals as *_ci95.
-/// As a table for people.
+/// Two evaluations side by side as a table for people, by level, with the rollouts that training
+/// spent on each level.
 std::string to_table(const Evaluation& before, const Evaluation& after,
                      const std::map<std::int32_t, std::int64_t>& rollouts_per_level);
 

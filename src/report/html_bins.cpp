@@ -1,5 +1,5 @@
-// Charts of the metrics gdro/<quantity>/<bin> and gdro/<quantity>, which the policy's pieces report
-// about their difficulty bins: one chart per quantity.
+// Charts of the metrics gdro/<quantity>/<bin> and gdro/<quantity>, which the scheduler's pieces
+// report about their difficulty bins: one chart per quantity.
 #include "report/html_sections.hpp"
 #include "report/svg_chart.hpp"
 
@@ -13,7 +13,7 @@ namespace rollcall::report {
 namespace {
 
 constexpr std::string_view kPrefix = "gdro/";
-constexpr int kWhole = -1;  // for a quantity without bins
+constexpr int kWhole = -1;  // takes the place of the bin's number, for a quantity without bins
 
 struct Quantity {
   const char* name;
@@ -21,7 +21,8 @@ struct Quantity {
   const char* note;
   Unit unit;
 };
-// Order and words of the known quantities. Others follow under their own names.
+// Known quantities, in the order of their charts and with their titles. Others follow under their
+// own names.
 constexpr Quantity kQuantities[] = {
     {"population", "Prompts by bin", "bin 0 is the hardest", Unit::plain},
     {"pass_rate", "Pass rate by bin", "share of groups with a correct answer", Unit::share},

@@ -37,8 +37,8 @@ std::string one_curve(const Rows& rows, const std::string& phase, const std::str
   return line_chart(steps(title), {curve(rows, phase, metric, title, palette(color))});
 }
 
-// Pass rates of validation, and of training if recorded: every metric with such a name, except
-// intervals.
+// Pass rates of validation, and of training if it records them: every metric with such a name,
+// except intervals.
 std::string pass_chart(const Rows& rows) {
   std::vector<Series> series;
   for (const std::string phase : {"validation", "train"}) {
@@ -87,8 +87,8 @@ std::string stage_totals(const std::vector<std::pair<std::string, double>>& seco
       body);
 }
 
-// A chart that is only shown if the policy draws rollouts that it does not train on, or another
-// number than its budget.
+// A chart of drawn and trained rollouts. It is only shown if the scheduler draws rollouts that do
+// not train, or if the number of drawn rollouts changes from step to step.
 std::string drawn_and_trained(const Rows& rows) {
   const Series drawn = curve(rows, "train", "rollout_alloc/drawn", "drawn", palette(0)),
                trained = curve(rows, "train", "rollout_alloc/trained", "trained", palette(1));

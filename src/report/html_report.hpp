@@ -30,7 +30,7 @@ struct ReportInput {
                                                   ///< missing
   std::map<std::string, Interval> gains;  ///< "pass@1", "pass@8": after - before, on the same
                                           ///< prompts
-  std::vector<std::pair<std::string, double>> stage_seconds;  ///< over the whole run
+  std::vector<std::pair<std::string, double>> stage_seconds;  ///< total of the run, by stage
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
   std::vector<GroupExhibit> groups;
   std::vector<Diagnosis> diagnoses;  ///< of the last steps

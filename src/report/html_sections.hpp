@@ -15,16 +15,15 @@ std::string learning_charts(const ReportInput& input);  ///< reward, pass rates,
 std::string level_results(const ReportInput& input);    ///< pass@1 and pass@k per level, before and
                                                         ///< after, as bars and as a table
 std::string budget_charts(const ReportInput& input);    ///< shares of the rollout budget over time
-std::string bin_charts(const ReportInput& input);       ///< what the scheduler knows about its
-    ///< difficulty bins and decides for them, over
-    ///< time
-std::string health_charts(const ReportInput& input);  ///< ratio extremes, gradient norm
-std::string moving_charts(const ReportInput& input);  ///< coefficients, shares and budgets that a
-                                                      ///< recipe changes by a schedule or a
-                                                      ///< controller
-std::string time_charts(const ReportInput& input);    ///< seconds per stage, over time and in total
-std::string exhibits(const ReportInput& input);       ///< some groups in full
-std::string facts(const ReportInput& input);          ///< folder, data, model and state
-std::string settings(const ReportInput& input);       ///< settings that differ from their defaults
+std::string bin_charts(const ReportInput& input);       ///< what the scheduler knows and decides
+                                                        ///< about its difficulty bins, over time
+std::string health_charts(const ReportInput& input);    ///< ratio extremes, gradient norm
+std::string moving_charts(const ReportInput& input);    ///< coefficients, shares and budgets that a
+                                                        ///< recipe changes by a schedule or a
+                                                        ///< controller
+std::string time_charts(const ReportInput& input);  ///< seconds per stage, over time and in total
+std::string exhibits(const ReportInput& input);     ///< some groups in full
+std::string facts(const ReportInput& input);        ///< folder, data, model and state
+std::string settings(const ReportInput& input);     ///< settings that differ from their defaults
 
 }  // namespace rollcall::report

@@ -24,7 +24,7 @@ void append_escaped(std::string& out, char32_t code, std::string_view bytes) {
     default: break;
   }
   if (code < 0x20) {
-    // in the Unicode block "Control Pictures"
+    // the picture of the control character, in the Unicode block "Control Pictures"
     out += fmt::format("&#x{:X};", 0x2400 + std::uint32_t(code));
   } else if (code == 0x7F) {
     out += "&#x2421;";

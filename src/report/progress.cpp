@@ -95,7 +95,7 @@ std::string progress_bar(const ProgressState& state, std::size_t columns) {
   std::string line = parts[0];
   if (columns >= kNarrowest + kBarWidth + line.size()) line += fmt::format(" {}", bar(state));
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    if (line.size() + parts[i].size() + 2 > columns) break;  // a piece is never cut
+    if (line.size() + parts[i].size() + 2 > columns) break;  // parts after the first are never cut
     line += fmt::format("  {}", parts[i]);
   }
   return line.substr(0, columns);

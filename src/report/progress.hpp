@@ -30,7 +30,7 @@ struct ProgressState {
 
 /// Plain ASCII of at most `columns` characters: label, bar, done/total, rate, time left, numbers.
 std::string progress_bar(const ProgressState& state, std::size_t columns);
-/// The same without a bar and without a limit, for logs.
+/// The text of progress_bar without the bar and without a limit of columns, for logs.
 std::string progress_line(const ProgressState& state);
 
 /// The place that progress is shown in: a terminal, whose last line is redrawn, or a log, which
@@ -55,7 +55,8 @@ class ProgressSink {
 /// time, a thread of this object shows that the work still runs.
 class Progress {
  public:
-  /// How far the work is at the moment. It is ignored unless it is further than update() has said.
+  /// How far the work is at the moment. `done` is ignored unless it is larger than every number so
+  /// far, and `numbers` are ignored if they are empty.
   struct Glimpse {
     std::int64_t done = 0;
     NamedNumbers numbers{};
@@ -76,7 +77,7 @@ class Progress {
   void update(std::int64_t done, const NamedNumbers& numbers);
 
  private:
-  void watch(const std::stop_token& stop);  ///< what the thread runs
+  void watch(const std::stop_token& stop);  ///< the function of the thread watcher_
   void look();
   void show();
   ProgressState state_;
@@ -84,7 +85,8 @@ class Progress {
   Stopwatch clock_;
   ProgressSink sink_;
   bool shown_ = false;                          ///< by update(), at least once
-  double shown_at_s_ = 0.0, moved_at_s_ = 0.0;  ///< by clock_: last shown, last progress
+  double shown_at_s_ = 0.0, moved_at_s_ = 0.0;  ///< times by clock_: when progress was last shown,
+                                                ///< and when it was last made
   /// Time without progress after which a log gets a line [s]. It doubles with each such line.
   double next_quiet_s_ = 0.0;
   std::mutex mutex_;  ///< guards all members above

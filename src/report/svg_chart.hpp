@@ -9,7 +9,8 @@
 
 namespace rollcall::report {
 
-enum class Unit { plain, share, seconds };  ///< how values are written: 0.42, 42 %, 4.2 s
+/// How values are written: 0.42, 42 %, 4.2 s.
+enum class Unit { plain, share, seconds };
 
 struct ChartText {
   std::string title, note;  ///< the note is a short remark beside the title

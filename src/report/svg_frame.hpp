@@ -43,7 +43,7 @@ class Frame {
   void category(double at, const std::string& name);  ///< a label under the axis at position `at`
                                                       ///< [pixels]
   void legend(const std::string& name, const std::string& color);
-  /// A vertical strip around position `at` [pixels] that shows `text`.
+  /// A vertical strip around position `at` [pixels] that shows `text` under the pointer.
   void hover(double at, double width, const std::string& text);
   std::string plot() const;    ///< axes and marks, as the content of an <svg> of this size
   std::string figure() const;  ///< the plot with title, legend and hover targets, for a page

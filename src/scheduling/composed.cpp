@@ -159,7 +159,7 @@ nlohmann::json state_of(const SchedulerChoice& choice, const Pieces& pieces, std
   return state;
 }
 
-/// Throws StorageError when another format, policy or choice of pieces has saved the state.
+/// Throws StorageError when another format, row or choice of pieces has saved the state.
 void check_origin(const nlohmann::json& state, const SchedulerChoice& choice) {
   const auto format = state.at("format").get<int>();
   require<StorageError>(
@@ -275,7 +275,7 @@ Training ComposedPolicy::settle(const StepRequest& request,
   Training training{.groups = pieces_.selection->select(request, with_verdicts(reports))};
   std::sort(training.groups.begin(), training.groups.end(),
             [](const auto& a, const auto& b) { return a.id < b.id; });
-  auto chosen = training.groups.begin();  // both ascend by GroupId
+  auto chosen = training.groups.begin();  // training.groups and reports ascend by GroupId
   for (const auto& report : reports) {
     training.drawn += rollcall::drawn(report);
     training.trained += std::int64_t(report.rewards.size());

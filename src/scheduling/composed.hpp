@@ -1,5 +1,5 @@
-// A policy that is composed of a sampler, an allocator, rounds and a selection, which share what is
-// known of the prompts.
+// A scheduler that is composed of a sampler, an allocator, rounds and a selection, which share what
+// is known of the prompts.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -23,8 +23,8 @@ struct Pieces {
 
 class ComposedPolicy final : public Scheduler {
  public:
-  /// `choice`: resolved. Sets the knobs; throws ConfigError on an unknown one or a value out of
-  /// range.
+  /// `choice` names the row and every piece, as resolve() returns it. Sets the knobs; throws
+  /// ConfigError on an unknown knob or a value out of range.
   ComposedPolicy(SchedulerChoice choice, const Knobs& knobs, PromptTable prompts,
                  std::uint64_t seed);
   Decision begin_step(const StepRequest& request) override;
@@ -51,7 +51,8 @@ class ComposedPolicy final : public Scheduler {
   const ConfigSchema& knobs() const { return schema_; }
 
  private:
-  /// Knowledge and pieces; `then`: the prompts' contents when the state was saved.
+  /// Loads the state of knowledge and pieces. `then`: the prompts' contents when the state was
+  /// saved.
   LoadReport load_state(const nlohmann::json& state, const std::vector<std::uint64_t>& then,
                         const PromptRows& rows);
   /// Adds levels to the new groups, counts them as drawn, checks the hard cap and sets the metrics.
@@ -61,12 +62,12 @@ class ComposedPolicy final : public Scheduler {
   Pieces pieces_;
   ConfigSchema schema_;
   PolicyTraits traits_;
-  std::vector<std::int32_t> levels_;  // distinct, ascending
+  std::vector<std::int32_t> levels_;  // levels that prompts have, each once, ascending
   std::vector<GroupReport> pool_;     // of the open step, ascending GroupId; empty between steps
   std::vector<GroupPlan> drawn_;      // of the open step: one entry per group, counts of all rounds
-  std::uint32_t round_ = 0;           // of the open step
+  std::uint32_t round_ = 0;           // number of the open step's round, from 0
   bool begun_ = false;                // a first step has begun
-  std::vector<std::pair<std::string, double>> metrics_;  // state: of the latest step
+  std::vector<std::pair<std::string, double>> metrics_;  // saved state: those of the latest step
 };
 
 /// The reports without those of groups in which no rollout came to a verdict. Such groups were

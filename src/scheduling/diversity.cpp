@@ -70,8 +70,8 @@ std::vector<double> matches(const std::vector<Gram>& grams, std::size_t answers)
   return found;
 }
 
-/// exp(1 - c / T), where c is the length of another answer that is nearest to T, the shorter one of
-/// two; 1 for an answer that is not shorter than c.
+/// exp(1 - c / T), where T is the length of answer i, and c the length of another answer that is
+/// nearest to T, of two equally near ones the shorter; 1 where T is at least c.
 double brevity(Answers answers, std::size_t i) {
   const auto own = std::int64_t(answers[i].size());
   std::int64_t nearest = -1;

@@ -10,7 +10,7 @@
 
 namespace rollcall::scheduling {
 
-/// self_bleu | distinct_3
+/// The names of the measures: self_bleu and distinct_3.
 const std::vector<std::string>& diversity_measures();
 
 /// Diversity of a group's answers, from 0 (all are the same) to 1; NaN for fewer than two answers.

@@ -1,5 +1,5 @@
-// What a policy's pieces learn from a step's reports: the signal of the prompt game, the signal of
-// the rollout game, and the control that may replace the results on purpose.
+// What a scheduler's pieces learn from a step's reports: the signal of the prompt game, the signal
+// of the rollout game, and the control that may replace the results on purpose.
 #pragma once
 
 #include "base/numbers/random.hpp"
@@ -14,29 +14,30 @@
 
 namespace rollcall::scheduling {
 
-/// All games of a policy share one signal each. Pieces say while they are made what they learn
-/// from; knobs exist only for what some piece uses.
+/// A scheduler has one signal for all its prompt games and one for all its rollout games. While
+/// pieces are made, they say what they learn from, and only what some piece uses has knobs.
 class LearningSignals {
  public:
   void use_signal() { uses_signal_ = true; }
-  /// must_rank: a signal that cannot rank counts of rollouts is refused; otherwise the user is
-  /// warned of it.
+  /// With must_rank, check() refuses a signal that cannot rank counts of rollouts; otherwise
+  /// warnings() mentions it.
   void use_arm_signal(bool must_rank) {
     uses_arm_signal_ = true;
     must_rank_ = must_rank_ || must_rank;
   }
   /// A piece learns from mean absolute advantages.
   void use_pay() { uses_pay_ = true; }
-  /// A piece learns from something else in the reports. A policy that learns has the knob
+  /// A piece learns from something else in the reports. A scheduler that learns has the knob
   /// `control`.
   void use_outcomes() { uses_outcomes_ = true; }
   bool signal_used() const { return uses_signal_; }
   bool arm_signal_used() const { return uses_arm_signal_; }
 
-  /// learns_prompts: the policy keeps results of prompts, so it has the knob `control` in any case.
+  /// learns_prompts: the scheduler keeps results of prompts, so it has the knob `control` in any
+  /// case.
   void bind(ConfigSchema& schema, bool learns_prompts);
-  /// After the knobs are set. Throws ConfigError for a signal that cannot rank counts where a piece
-  /// must rank them, and for an inverted control where nothing has a sign.
+  /// Checks the knobs, after they are set. Throws ConfigError for a signal that cannot rank counts
+  /// where a piece must rank them, and for an inverted control where nothing has a sign.
   void check() const;
   std::vector<std::string> warnings() const;
 

@@ -1,5 +1,5 @@
-// Makes a policy from names: rows and pieces are looked up, and an unknown name is refused with the
-// nearest known one.
+// Makes a scheduler from names: rows and pieces are looked up, and an unknown name is refused with
+// the nearest known one.
 #include "base/errors/error.hpp"
 #include "base/errors/faults.hpp"
 #include "base/errors/nearest.hpp"

@@ -24,17 +24,19 @@ class Piece {
   virtual ~Piece() = default;
   /// Binds its knobs: key, variable, meaning, range. Defaults are those of the paper.
   virtual void bind(ConfigSchema&) {}
-  /// End of a step. Reports ascend by GroupId, and the shared knowledge has learned them before.
+  /// Learns at the end of a step. Reports ascend by GroupId, and the shared knowledge has learned
+  /// them before.
   virtual void learn(const std::vector<GroupReport>&) {}
   virtual nlohmann::json save() const;  ///< {} by default
-  /// Throws StorageError or a json exception when it is not such a state.
+  /// Throws StorageError or a json exception when `state` is not one that save() returned.
   virtual void load(const nlohmann::json& state);
-  /// Loads a state whose prompts were others. Returns false if the piece starts without a state
-  /// instead, which is the default for a piece whose state names prompts.
+  /// Loads a state that was saved with other prompts. Returns false if the piece starts without a
+  /// state instead, which is the default for a piece whose state names prompts.
   virtual bool load_changed(const nlohmann::json& state, const PromptMap& map);
   virtual std::vector<std::pair<std::string, double>> metrics() const { return {}; }
-  virtual std::vector<Need> needs() const { return {}; }  ///< with the present knobs
-  virtual bool hears_rewards() const { return false; }    ///< it reads GroupReport::rewards
+  /// The fields that the piece cannot do without, with the present knobs.
+  virtual std::vector<Need> needs() const { return {}; }
+  virtual bool hears_rewards() const { return false; }  ///< it reads GroupReport::rewards
   /// See Scheduler::shortage.
   virtual std::optional<Shortage> shortage(const StepRequest&) const { return std::nullopt; }
 };
@@ -46,8 +48,9 @@ struct PromptDraw {
   double probability = -1.0;  ///< chance of this choice; -1: not stated
 };
 
-/// For counts that are to differ, each within [least, most] and the step's bounds: a shortage where
-/// the mean count equals one of these bounds, so that all prompts get the same count.
+/// For allocators whose counts are to differ, each within [least, most] and the step's bounds.
+/// Returns a shortage where the mean count equals one of these bounds, so that all prompts get
+/// equal counts.
 std::optional<Shortage> no_room_to_differ(const StepRequest& request, std::int64_t least,
                                           std::int64_t most);
 /// For rounds that give up to `more` rollouts (at least 1) to prompts that have the mean already: a
@@ -102,10 +105,8 @@ class Selection : public Piece {
   /// by GroupId.
   virtual std::vector<GroupTraining> select(const StepRequest& request,
                                             const std::vector<GroupReport>& reports) = 0;
-  virtual double weight(PromptId) const {
-    return 1.0;
-  }  ///< what its advantages would be
-     ///< multiplied with now
+  /// The factor that the advantages of the prompt's groups would get now.
+  virtual double weight(PromptId) const { return 1.0; }
 };
 
 /// A row of one family's table.

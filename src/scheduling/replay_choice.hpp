@@ -18,16 +18,17 @@ struct ReplayCandidate {
   double advantage = 0.0;     ///< mean of |reward - mean| over its rollouts
 };
 
-/// The step that is to train on such groups.
+/// The step that is to train on groups of earlier steps.
 struct ReplayRequest {
   std::uint64_t seed = 0, step = 0;
-  std::uint64_t version = 0;    ///< optimizer steps of its policy
-  std::size_t fresh = 0;        ///< groups that it sampled itself
-  std::size_t fresh_equal = 0;  ///< those of them whose rewards are all equal
+  std::uint64_t version = 0;    ///< optimizer steps of the policy that the step trains
+  std::size_t fresh = 0;        ///< groups that the step sampled itself
+  std::size_t fresh_equal = 0;  ///< fresh groups whose rewards are all equal
 };
 
 /// Indices into `candidates` (which ascend by GroupId), ascending. There are at most
-/// share / (1 - share) times `fresh` of them, all within the staleness limit. They are chosen:
+/// share / (1 - share) times `fresh` of them, all within the staleness limit. With
+/// distinct_prompts, only the newest such group of a prompt may be chosen. They are chosen:
 ///   uniform    at random without replacement, with equal chances
 ///   newest     from the latest steps
 ///   advantage  at random without replacement, with chances in proportion to the advantage, and at

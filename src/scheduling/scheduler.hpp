@@ -22,7 +22,7 @@ struct PromptTable {
   std::vector<std::int32_t> domain{};  ///< [prompts] task or category; empty: all in domain 0
   std::vector<float> prior{};  ///< [prompts] success that a value model expects before any result;
                                ///< empty: none
-  SuccessSection law{};  ///< how their tracked success fades; the objective of the run reads the
+  SuccessSection law{};  ///< how the prompts' tracked success fades; the run's objective reads the
                          ///< same settings
   std::vector<std::uint64_t> content{};  ///< [prompts] hash of the prompt's content; empty:
                                          ///< unknown, and a state then fits tables of its size only
@@ -32,9 +32,9 @@ struct PromptTable {
 /// What became of the prompts of a state when it was loaded.
 struct LoadReport {
   bool same_prompts = true;
-  std::uint64_t kept = 0, fresh = 0, gone = 0;  ///< prompts in state and table, in the table only
-                                                ///< (they have no results), in the state only
-                                                ///< (they are forgotten)
+  /// Numbers of prompts: in the state and in the table; in the table only, so without results; in
+  /// the state only, so forgotten.
+  std::uint64_t kept = 0, fresh = 0, gone = 0;
   std::vector<std::string> restarted{};  ///< pieces that start without a state, because theirs
                                          ///< could not follow changed prompts
 };
@@ -43,7 +43,7 @@ struct StepRequest {
   std::uint64_t step = 0;
   std::int64_t prompts = 0;                         ///< prompts to choose
   std::int64_t budget = 0;                          ///< rollouts to spend in total
-  std::int64_t min_rollouts = 1, max_rollouts = 1;  ///< per prompt
+  std::int64_t min_rollouts = 1, max_rollouts = 1;  ///< rollouts per prompt
   double progress = 0.0;  ///< share of the run that is done, [0, 1); schedules follow it
   /// The only prompts that may be chosen in this step, ascending; empty: all. When there are at
   /// most `prompts` of them, all of them are chosen.
@@ -54,7 +54,7 @@ struct StepRequest {
 /// one step are numbered.
 struct Decision {
   std::vector<GroupPlan> groups{};
-  bool last_round = true;  ///< false: the policy decides on another round after this round's
+  bool last_round = true;  ///< false: the scheduler decides on another round after this round's
                            ///< reports
   std::vector<double> probability{};  ///< [groups] chance of each choice as the sampler states it;
                                       ///< empty: the sampler states none
@@ -72,18 +72,18 @@ struct GroupTraining {
 /// How a step enters the update; groups ascend by GroupId.
 struct Training {
   std::vector<GroupTraining> groups{};
-  std::int64_t drawn = 0, trained = 0;  ///< rollouts
+  std::int64_t drawn = 0, trained = 0;  ///< numbers of rollouts
 };
 
-/// A field of PromptTable or GroupReport that is optional for other policies, but that this policy
-/// cannot do without.
+/// A field of PromptTable or GroupReport that other schedulers can do without, but that this one
+/// needs.
 struct Need {
   std::string field{};    ///< domain, prior, diversity or predicted
-  std::string reason{};   ///< what the policy uses it for
+  std::string reason{};   ///< what the scheduler uses it for
   std::string measure{};  ///< for a diversity: a row of diversity_measures()
 };
 
-/// Bounds of a step that leave a policy no choice, so that it would act as a plainer one.
+/// Bounds of a step that leave a scheduler no choice, so that it would act as a plainer one.
 struct Shortage {
   std::string problem{};  ///< it names the settings of the run file that cause it
   std::string remedy{};
@@ -95,7 +95,8 @@ struct PolicyTraits {
   bool exact_total = true;       ///< every step draws exactly StepRequest::budget rollouts;
                                  ///< otherwise a step draws at most hard_cap()
   std::int64_t most_rounds = 1;  ///< of a step
-  bool hears_rewards = true;     ///< it reads GroupReport::rewards, not only which are correct
+  bool hears_rewards = true;     ///< the scheduler reads GroupReport::rewards, not only which are
+                                 ///< correct
   std::vector<Need> needs{};
   std::vector<std::string> warnings{};  ///< what a user should know of its knobs, a sentence each
 };
@@ -106,14 +107,12 @@ struct PolicyParts {
   std::string head{};  ///< JSON with a format number: the part that does not go by prompts
   PromptRows rows{};
 };
-enum class Rows {
-  all,
-  changed
-};  ///< of all prompts that the policy knows something of; of those
-    ///< that changed since rows were taken last
+/// Rows of all prompts whose row differs from the start, or of those prompts alone that have
+/// changed since rows were taken last.
+enum class Rows { all, changed };
 
-/// A policy that chooses prompts and budgets: a row of the table of schedulers. save() and load()
-/// carry its whole state, so a resumed run equals one without interruption. A step is begin_step,
+/// Chooses prompts and budgets: a row of the table of schedulers, with its state. save() and load()
+/// carry the whole state, so a resumed run equals one without interruption. A step is begin_step,
 /// any number of next_round, settle, end_step. The state is saved between steps only.
 class Scheduler {
  public:
@@ -135,8 +134,8 @@ class Scheduler {
   /// learning happens here.
   virtual void end_step(const std::vector<GroupReport>& reports) = 0;
   virtual const PolicyTraits& traits() const = 0;
-  /// A shortage if steps with these bounds and this budget leave the policy no choice, so that it
-  /// would draw as another, plainer policy does.
+  /// A shortage if steps with these bounds and this budget leave the scheduler no choice, so that
+  /// it would draw as another, plainer scheduler does.
   virtual std::optional<Shortage> shortage(const StepRequest&) const { return std::nullopt; }
   /// The largest number of rollouts that a step of this request draws, over all its rounds.
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;
@@ -144,13 +143,14 @@ class Scheduler {
   /// The same state in parts. With Rows::changed, the rows replace those of the same prompts from
   /// the calls before; update() of prompt_rows.hpp merges them.
   virtual PolicyParts save_parts(Rows which) = 0;
-  /// As load(), from parts.
+  /// Loads a state from parts, as load() does from text. `content`: the prompts' contents when it
+  /// was saved.
   virtual LoadReport load_parts(const PolicyParts& parts,
                                 const std::vector<std::uint64_t>& content) = 0;
   /// The prompts' contents, as in PromptTable.
   virtual const std::vector<std::uint64_t>& content() const = 0;
-  /// Before the first step. Throws StorageError when it is not such a state. Prompts are recognised
-  /// by PromptTable::content, wherever they stand now.
+  /// Loads a state, before the first step. Throws StorageError when `state` is not one that save()
+  /// returned. Prompts are recognised by PromptTable::content, at whatever place they are now.
   virtual LoadReport load(const std::string& state) = 0;
   /// The prompt's difficulty bin; -1: the policy has no bins.
   virtual std::int32_t bin(PromptId prompt) const = 0;
@@ -163,7 +163,8 @@ class Scheduler {
 
 using Knobs = std::vector<std::pair<std::string, std::string>>;
 
-/// A row of the table, and names of pieces that replace those of the row (empty: the row's own).
+/// A row of the table, and names of pieces that replace the row's (an empty name keeps the row's
+/// piece).
 struct SchedulerChoice {
   std::string row{};
   std::string sampler{}, allocator{}, rounds{}, selection{};
@@ -180,7 +181,7 @@ std::vector<std::string> policy_names();
 /// Throws NumericsError for a weight that is negative or not finite.
 std::vector<std::int64_t> apportion(const std::vector<double>& weight, std::int64_t total,
                                     std::int64_t low, std::int64_t high);
-/// Throws as apportion() does for numbers that do not fit together.
+/// Throws ConfigError when low * size <= total <= high * size or 0 <= low <= high does not hold.
 void check_budget(std::int64_t size, std::int64_t total, std::int64_t low, std::int64_t high);
 
 }  // namespace rollcall::scheduling

@@ -16,7 +16,7 @@ struct SchedulerRow {
   const char* title;
   const char* paper;  ///< arXiv number, or the program that it comes from
   int year;
-  SchedulerChoice pieces;  ///< `row` empty
+  SchedulerChoice pieces;  ///< its `row` is empty
   Knobs settings;          ///< settings of the paper that differ from the pieces' defaults
   const char* lacks = "";  ///< the part of the paper's method that this row does not do; empty:
                            ///< the row is complete

@@ -104,8 +104,8 @@ std::vector<std::vector<double>> Advantages::of(const std::vector<io::ArchivedGr
     const bool trains = next != trained.end() && batch.groups[*next].id == groups[g].group.id;
     for (std::size_t i = 0; i < groups[g].scores.size(); ++i) {
       const auto count = std::size_t(run::policy_tokens(groups[g].group.rollouts[i]));
-      by_group[g].insert(by_group[g].end(), count, 0.0);  // for rollouts that have left the step,
-                                                          // and groups that are not trained on
+      by_group[g].insert(by_group[g].end(), count, 0.0);  // zeros for rollouts that have left the
+                                                          // step, and for groups that do not train
       if (!trains || run::leaves_the_step(groups[g].scores[i], drop)) continue;
       std::copy_n(at, count, by_group[g].end() - std::ptrdiff_t(count));
       at += std::ptrdiff_t(count);

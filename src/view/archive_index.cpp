@@ -17,7 +17,8 @@ namespace rollcall::view {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kPromptBytes = 240, kReferenceBytes = 80;  // characters of a prompt in a list
+constexpr std::size_t kPromptBytes = 240, kReferenceBytes = 80;  // bytes of the beginnings that
+                                                                 // lists of prompts show
 
 /// Size and time of change of a file. A published file never changes, but a file of another run may
 /// have replaced it.

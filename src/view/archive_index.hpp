@@ -33,8 +33,8 @@ PromptKey prompt_key(const io::ArchivedGroup& group);
 struct GroupLine {
   PromptKey prompt;
   std::uint32_t rollouts = 0, correct = 0;
-  std::uint64_t tokens = 0;  ///< of all turns after the prompt; the prompt itself is counted once
-                             ///< per group
+  std::uint64_t tokens = 0;  ///< tokens of all turns after the prompt; the prompt itself is counted
+                             ///< once per group
 };
 
 struct StepLine {
@@ -52,7 +52,7 @@ struct Visit {
 };
 
 struct PromptLine {
-  std::string text, reference;  ///< their first characters
+  std::string text, reference;  ///< the first characters of each
   std::string row;              ///< name of its row in task.file; empty if it has none
   std::int32_t level = 0;
   std::vector<Visit> visits{};  ///< by step; several draws within one step are one visit
@@ -76,7 +76,7 @@ class ArchiveIndex {
   struct Part {
     Purpose purpose = Purpose::train;
     std::uint64_t first = 0, last = 0;
-    std::string identity{};  ///< changes when the files change
+    std::string identity{};  ///< becomes another text when the files change
     auto operator<=>(const Part&) const = default;
   };
   std::vector<Part> parts_of(const io::Source& source) const;

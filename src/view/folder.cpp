@@ -31,7 +31,8 @@ constexpr const char* kMarkText =
 constexpr unsigned kThreads = 4;  // most threads that make files; only one of them reads at a time
 
 std::atomic<int> stopped_by{0};
-static_assert(std::atomic<int>::is_always_lock_free);  // required of what a signal handler changes
+static_assert(std::atomic<int>::is_always_lock_free);  // a signal handler may only change lock-free
+                                                       // variables
 
 /// While an object lives, SIGINT and SIGTERM only set `stopped_by`.
 class SignalGuard {
@@ -66,8 +67,9 @@ void require_own(const fs::path& folder) {
           "it would be replaced", "name a folder that does not exist yet");
 }
 
-/// The folder beside the final one, locked by this process. It is removed with its content unless
-/// it was renamed.
+/// The folder with the suffix ".partial", locked by this process. The destructor removes what has
+/// that name then: an unfinished site, or the earlier site if publish() has exchanged the two
+/// names.
 class PartialFolder {
  public:
   explicit PartialFolder(const fs::path& folder) : path_(folder.string() + ".partial") {

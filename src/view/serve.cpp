@@ -1,7 +1,7 @@
 // The only file that uses Boost.Beast: one thread serves all connections, and a few threads make
-// pages. Pages of other sites must not be able to read a run, neither under a name of theirs for
-// 127.0.0.1 nor by including its scripts. No client can delay another one, or the end of the
-// program.
+// pages. Pages of other sites must not be able to read a run, neither by a host name of theirs that
+// resolves to 127.0.0.1 nor by a script element that loads a script from here. No client can delay
+// another one, or the end of the program.
 #include "view/serve.hpp"
 
 #include "base/errors/error.hpp"
@@ -89,21 +89,24 @@ Answer refusal(http::status status, const std::string& why) {
   return answer(status, kPlain, why + "\n");
 }
 
-/// Refuses a name that another site has made resolve to 127.0.0.1; it is in Host (DNS rebinding).
+/// Whether the header Host names this server. Another site can make a name of its own resolve to
+/// 127.0.0.1 (DNS rebinding); the browser then sends that name in Host.
 bool is_own_host(const Head& head, int port) {
   const std::string_view host = plain(head[http::field::host]);
   return head.count(http::field::host) == 1 &&
          (host == fmt::format("127.0.0.1:{}", port) || host == fmt::format("localhost:{}", port));
 }
 
-/// A script element of another site could load a script from here; browsers say so in a header.
+/// Whether a page of this server or its user asks. A script element of another site could load a
+/// script from here; browsers announce that in the header Sec-Fetch-Site. Requests without the
+/// header pass.
 bool is_own_page(const Head& head) {
   const std::string_view from = plain(head["Sec-Fetch-Site"]);
   return from.empty() || from == "same-origin" || from == "none";
 }
 
-/// What the head of a request decides alone. A browser on this machine needs only GET without a
-/// body.
+/// The refusal of a request, as far as its head decides; nothing if its page may be made. A browser
+/// on this machine needs only GET without a body.
 std::optional<Answer> refused(const Head& head, int port) {
   const std::string_view length = plain(head[http::field::content_length]);
   if (head.method() != http::verb::get && head.method() != http::verb::head)
@@ -152,7 +155,7 @@ class Server {
  private:
   struct Connection {
     beast::tcp_stream stream;
-    bool waits = true;  ///< for its client
+    bool waits = true;  ///< for its client: to send the request, or to take the answer
   };
   using Open = std::list<Connection>;  // by age, the oldest first
   /// Removes a connection wherever its coroutine ends.

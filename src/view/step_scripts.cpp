@@ -136,7 +136,7 @@ void add_bins(std::string& out, const StepContent& step) {
 class PieceList {
  public:
   std::size_t place(std::int32_t token, const Piece& piece) {
-    auto& places = places_[token];  // nearly always one
+    auto& places = places_[token];  // places of the pieces of this token, nearly always one
     for (const std::size_t at : places)
       if (pieces_[at].second.text == piece.text) return at;
     places.push_back(pieces_.size());
@@ -205,7 +205,7 @@ class PartWriter {
     out += ']';
   }
 
-  /// `advantage` points to the values of its tokens and is moved to the value after them.
+  /// `advantage` points to the values of the rollout's tokens and is moved to the value after them.
   void add_rollout(std::string& out, const Rollout& rollout, const double*& advantage) {
     const auto policy_turns =
         std::count_if(rollout.turns.begin(), rollout.turns.end(),
@@ -214,7 +214,7 @@ class PartWriter {
     std::size_t tokens = 0;
     for (std::size_t k = 0; k < rollout.turns.size(); ++k) {
       const Turn& turn = rollout.turns[k];
-      if (k == 0 && turn.role == Role::prompt) continue;  // the group has it
+      if (k == 0 && turn.role == Role::prompt) continue;  // the prompt is part of the group's data
       if (out.back() != '[') out += ',';
       out += '[', add_integer(out, std::int64_t(turn.role));
       const bool whole =

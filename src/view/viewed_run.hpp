@@ -33,7 +33,7 @@ class ViewedRun {
   /// The JSON value of the file of this name; nothing if there is none. Several threads may call
   /// it.
   std::optional<std::string> make(const std::string& name);
-  std::string summary();  ///< for runs.js: name, folder and sizes
+  std::string summary();  ///< the run's JSON object in data/runs.js: name, folder and sizes
 
  private:
   /// A step as it was read. Values that must be computed are added when they are asked for.

@@ -21,7 +21,7 @@ io::Selection selection_of(const Choice& choice) {
   return selection;
 }
 
-/// Such as "prompt 3, step 7, purpose train".
+/// What the options choose, as text, such as "prompt 3, step 7, purpose train".
 std::string text_of(const Choice& choice) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
@@ -32,7 +32,8 @@ std::string text_of(const Choice& choice) {
   return text;
 }
 
-/// Verdicts of one name, which are read purpose by purpose as each_group proceeds.
+/// The verdicts of one name in RUN/rescored, which are read purpose by purpose as each_group
+/// proceeds.
 class Rescores {
  public:
   Rescores(std::string run, std::string name) : run_(std::move(run)), name_(std::move(name)) {}

@@ -24,8 +24,8 @@ void add_step(Command verb, Choice& choice);
 void add_scores(Command verb, Choice& choice);
 void add_prompt(Command verb, Choice& choice);  ///< by number, or by row
 
-/// Runs io::each_group on what was chosen. Throws InputError if the options name something and
-/// there is nothing of it.
+/// Runs io::each_group on the chosen groups. Throws InputError if an option names something of
+/// which there is nothing.
 void each_chosen(const Choice& choice, const io::Visit& visit);
 
 }  // namespace rollcall::app::archive

@@ -41,13 +41,13 @@ std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, 
       try {
         newest = read_committed(run_dir, *name, depth);
       } catch (const UnreadableError&) {
-        throw;  // it could be the newest one
+        throw;  // the unreadable checkpoint could be the newest one
       } catch (const Error& fault) {
         faults.emplace_back(fault.what());
       }
     }
-    // A run removes checkpoints while they are read, so faults only count if the same checkpoints
-    // are still there afterwards.
+    // A run removes checkpoints while this function reads them, so faults only count if the same
+    // checkpoints are still there afterwards.
     if (std::vector<std::string> found;
         faults.empty() || io::list_checkpoints(run_dir, &found) == names)
       return newest;

@@ -41,7 +41,7 @@ struct Steps {
   Purpose purpose = Purpose::train;
   std::uint64_t first = 0, last = 0;
 };
-/// Such as "train steps 5 to 6, train step 9, eval step 6".
+/// The ranges as text, such as "train steps 5 to 6, train step 9, eval step 6".
 std::string steps_text(std::vector<Steps> steps);
 
 }  // namespace rollcall::app::archive

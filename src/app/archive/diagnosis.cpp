@@ -1,4 +1,4 @@
-// Judges the manifest, the archive files that it names, the checkpoints from the newest on, and
+// Examines the manifest, the archive files that it names, the checkpoints from the newest on, and
 // everything else.
 #include "app/archive/diagnosis.hpp"
 
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> seed_of_run(const fs::path& run_dir) {
   }
 }
 
-/// Passes faults on, but throws for a file that was written by a newer program or that cannot be
+/// Returns the faults, but throws for a file that a newer program has written or that cannot be
 /// read. Such a file is not known to be damaged, so nothing may be moved.
 const std::vector<io::Fault>& known(const fs::path& run_dir, const std::vector<io::Fault>& faults) {
   for (const auto& fault : faults) {
@@ -47,7 +47,7 @@ const std::vector<io::Fault>& known(const fs::path& run_dir, const std::vector<i
   return faults;
 }
 
-/// Without a manifest nothing else can be judged, so a new one is written at once.
+/// Without a manifest nothing else can be examined, so a new one is written at once.
 void judge_manifest(const fs::path& run_dir, Diagnosis& d) {
   const fs::path manifest = run_dir / "archive" / "manifest.json";
   if (fs::exists(manifest))
@@ -75,8 +75,9 @@ void judge_archive(const fs::path& run_dir, Diagnosis& d) {
   }
 }
 
-/// Whether it has another seed than the run file, or data that no other file has. (The data of a
-/// run may change, so that a run has two kinds.)
+/// Whether the archive file has another seed than the run file, or shares seed and data with none
+/// of the undamaged archive files that the manifest names. (A run may go on with other data, so its
+/// archive files may have two kinds of data.)
 bool is_of_another_run(const fs::path& run_dir, const io::ArchiveEntry& entry, const Diagnosis& d) {
   const auto own = io::identity_of(run_dir, entry.file);
   if (seed_of_run(run_dir).value_or(own.seed) != own.seed) return true;
@@ -165,9 +166,9 @@ void take_out_broken_steps(Committed& checkpoint, const std::vector<std::string>
   for (const std::string& path : lost) checkpoint.files.erase(path);
 }
 
-/// Goes from the newest checkpoint on. One that cannot be resumed is set aside, so that a resume
-/// finds the one before and samples the broken steps again. If no checkpoint can be resumed with
-/// all its steps, one that has lost steps is better than none.
+/// Goes through the checkpoints, the newest first. A checkpoint that cannot be resumed is set
+/// aside, so that a resume finds the one before it and samples the broken steps again. If no
+/// checkpoint can be resumed with all its steps, one that has lost steps is better than none.
 void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
   const auto names = io::list_checkpoints(run_dir);
   std::vector<Move> moves;
@@ -212,7 +213,7 @@ void judge_shards(const fs::path& run_dir, Diagnosis& d) {
     if (file.state == io::FileState::partial)
       d.moves.push_back({file.path, "it was never published"});
     if (file.state != io::FileState::shard) continue;
-    // it is undamaged, otherwise this checkpoint would not have been chosen
+    // The shard is undamaged, otherwise this checkpoint would not have been chosen.
     if (d.resume && d.resume->files.contains(file.path) && !is_whole_in_archive(d, file.path))
       continue;
     const auto faults = known(run_dir, io::verify_shard(run_dir, file.path, std::nullopt));

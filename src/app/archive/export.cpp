@@ -29,7 +29,8 @@ struct Flags {
 
 constexpr const char* kRoles[] = {"prompt", "policy", "environment"};
 
-/// For each token, the ids that its log-prob's softmax is over; null for all ids.
+/// For each token of the turn, the ids over which the softmax of its log-prob goes; null for all
+/// ids.
 ordered_json lists_of(const Turn& turn) {
   auto lists = ordered_json::array();
   for (std::size_t t = 0; t < turn.tokens.size(); ++t) {
@@ -55,13 +56,13 @@ ordered_json turns_of(const Rollout& rollout) {
   return turns;
 }
 
-/// A list if the row of the file has one, otherwise a text.
+/// The reference answer: a list if the row of the file has one, otherwise a text.
 ordered_json reference_of(const std::string& stored) {
   const auto accepted = text::accepted_answers(stored);
   return accepted.empty() ? ordered_json(text::only_answer(stored)) : ordered_json(accepted);
 }
 
-/// null if the prompt does not come from a row of a file.
+/// The other fields of the prompt's row in its file; null if the prompt does not come from a file.
 ordered_json extra_of(const io::ShardPrompt& prompt) {
   const ordered_json extra = ordered_json::parse(prompt.extra, nullptr, false);
   return extra.is_discarded() ? ordered_json() : extra;

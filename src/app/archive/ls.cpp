@@ -68,9 +68,9 @@ struct Listing {
                          ///< none
 };
 
-/// Nothing if a file disappeared meanwhile, because the run has packed it.
+/// Returns nothing if a file has disappeared meanwhile, because the run has packed it.
 std::optional<Listing> try_lines(const fs::path& run_dir) {
-  std::vector<std::string> faults;  // of checkpoints; `verify` reports them
+  std::vector<std::string> faults;  // of checkpoints; only `verify` prints them
   std::map<std::string, io::PublishedFile> committed;
   Listing listing;
   if (const auto newest = newest_committed(run_dir, Depth::state, faults))

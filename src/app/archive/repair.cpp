@@ -84,8 +84,8 @@ bool is_drawn_again(const Diagnosis& d, const Steps& steps) {
          (steps.purpose == Purpose::eval && steps.first == done && !evaluated);
 }
 
-/// Sorts the steps of shards that are moved, or were removed from the checkpoint. A step is sampled
-/// again or lost, unless an archive file holds or held it.
+/// Sorts the steps of shards that are moved or that were removed from the checkpoint: a step will
+/// be sampled again, or it is lost. Steps that an archive file holds or held are left out.
 void sort_shards(const Diagnosis& d, std::vector<Steps>& again, std::vector<Steps>& lost) {
   std::vector<std::string> shards = d.lost;
   for (const auto& move : d.moves)

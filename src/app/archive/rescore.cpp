@@ -77,8 +77,8 @@ std::string table_of(const std::map<std::int32_t, Agreement>& levels) {
 /// Takes groups one by one in the archive's order, and their verdicts in any order.
 class Rescoring {
  public:
-  /// `model` judges if it is given. `verdicts` are those of the policy on its own answers, if the
-  /// run asked for them and no other program judges.
+  /// `model` judges if it is not null. `verdicts` grades the policy's verdicts on its own answers,
+  /// if the run asked for them and no other program judges.
   Rescoring(const Flags& flags, const TaskSection& task, const ModelJudge* model,
             std::optional<reward::Grader> verdicts)
       : judge_(reward::find_verifier(flags.verifier.empty() ? task::find_task(task.name).verifier
@@ -116,7 +116,8 @@ class Rescoring {
 
  private:
   struct Waiting {
-    std::size_t purpose, group;  ///< where its scores are put
+    std::size_t purpose, group;  ///< where its scores are put: index of the purpose in all_, and of
+                                 ///< the group in that entry
     std::vector<std::pair<std::string, bool>> responses;
     std::vector<Score> before;
     std::int32_t level;
@@ -202,14 +203,16 @@ class Rescoring {
   reward::Grader judge_;
   std::optional<reward::Grader> verdicts_;
   RewardSection section_;
-  std::vector<io::Rescored> all_;  ///< by purpose, in the archive's order
+  std::vector<io::Rescored> all_;  ///< one entry per purpose, with its groups in the archive's
+                                   ///< order
   std::map<std::int32_t, Agreement> levels_;
-  std::map<std::uint64_t, Waiting> waiting_;  ///< by number of the batch
+  std::map<std::uint64_t, Waiting> waiting_;  ///< groups whose verdicts the command has not given,
+                                              ///< by number of the batch
   std::optional<reward::Spawner> spawner_;
   std::optional<reward::Graders> graders_;
   const ModelJudge* model_;
   std::vector<std::vector<std::int32_t>> questions_;
-  std::vector<Waiting> asked_;  ///< the rollouts whose questions are asked
+  std::vector<Waiting> asked_;  ///< the groups whose rollouts questions_ are about
 };
 
 std::string who(const Flags& flags, const ModelJudge* model) {

@@ -31,7 +31,7 @@ struct Sums {
   std::uint64_t groups = 0, rollouts = 0, correct = 0, undecided = 0, cut = 0, tokens = 0,
                 longest = 0;
   double reward = 0.0, entropy = 0.0;
-  /// by prompt: rollouts, and the correct ones
+  /// by prompt: number of rollouts, and of correct ones
   std::map<std::uint64_t, std::pair<double, double>> prompts{};
 };
 using Row = std::pair<Purpose, std::int64_t>;
@@ -51,7 +51,8 @@ void add(Sums& sums, const Rollout& rollout, const Score& score) {
   sums.longest = std::max(sums.longest, length);
 }
 
-/// Mean over prompts, in which a prompt with more rollouts counts no more than another.
+/// Mean over prompts of the share of correct rollouts, so that a prompt with more rollouts counts
+/// no more than another.
 double pass_rate(const Sums& sums) {
   double all = 0.0;
   for (const auto& [prompt, of] : sums.prompts) all += of.second / std::max(of.first, 1.0);

@@ -33,8 +33,9 @@ void add(Findings& findings, std::vector<io::Fault> faults, std::uint64_t bytes)
   findings.faults.insert(findings.faults.end(), faults.begin(), faults.end());
 }
 
-/// A run publishes an archive file a moment before it names it in the manifest. If no process holds
-/// the folder, the present manifest is final.
+/// Whether the manifest lacks this archive file and no process holds the folder. A run publishes an
+/// archive file a moment before it names it in the manifest, so while it holds the folder, a
+/// missing name is no fault.
 bool is_forgotten(const fs::path& run_dir, const std::string& path) {
   if (FolderLock::is_held(run_dir)) return false;
   const auto entries = io::read_manifest(run_dir);
@@ -62,7 +63,7 @@ bool is_repaired(const fs::path& run_dir) {
   });
 }
 
-/// Compares the archive with result.json, if that is about the rollouts up to the newest
+/// Compares the archive with result.json, if result.json is about the rollouts up to the newest
 /// checkpoint.
 std::optional<io::Fault> unlike_result(const fs::path& run_dir, const Committed* newest) {
   const std::string name = "result.json";

@@ -22,7 +22,7 @@ struct ChatFlags {
   bool exact = false;
 };
 
-// for a model folder; the 64 of a run file is meant for tasks
+// For a model folder. The default of a run file is 64, which suits tasks.
 constexpr const char* kLongestAnswer = "sampling.max_new_tokens=512";
 
 text::Conversation beginning(const ChatFlags& flags) {

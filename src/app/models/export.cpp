@@ -25,7 +25,7 @@ std::map<std::string, std::string> origin_of(const std::string& reference,
   std::map<std::string, std::string> metadata{{"policy_sha256", sha256}};
   const auto run = run::run_of(reference);
   if (!holds_record(run)) return metadata;
-  const std::string name = source.filename().string();  // "train_000120"
+  const std::string name = source.filename().string();  // such as "train_000120"
   metadata["run"] = std::filesystem::absolute(run).lexically_normal().filename().string();
   metadata["checkpoint"] = name;
   const auto digits = name.find_last_not_of("0123456789") + 1;
@@ -37,7 +37,7 @@ ExitCode export_weights(const ExportFlags& flags) {
   const LongPhase phase("exporting " + flags.weights);
   const auto source = run::checkpoint_folder(flags.weights);
   const auto text = run::text_folder(flags.weights);
-  // checks names, shapes and sizes
+  // throws where names, shapes or sizes are wrong
   const auto [config, weights] = model::read_model_folder(source);
   const std::filesystem::path out = flags.out;
   const bool replaces = std::filesystem::exists(out / "model.safetensors");
@@ -47,7 +47,7 @@ ExitCode export_weights(const ExportFlags& flags) {
   model::write_model_folder(out, config, weights,
                             {flags.dtype == "bf16" ? model::Dtype::bf16 : model::Dtype::f32,
                              origin_of(flags.weights, source, sha256)});
-  // with another model's tokenizer, the ids would have other meanings
+  // With the tokenizer of another model in the folder, the ids would have other meanings.
   if (!text.empty() || replaces) run::copy_text_files(text, out);
   print_visible("exported {} to {}\n", source.string(), out.string());
   if (!text.empty()) print_visible("tokenizer and related files from {}\n", text.string());

@@ -20,8 +20,9 @@ struct InteractiveModel {
   model::PolicyModel policy;
 
   /// Samples one answer and writes it to standard output while it is made, then a line break.
-  /// `turn` is part of the address of its random numbers. An answer also ends where the model has
-  /// no positions left. `exact` is that of as_said. Returns the text as the model wrote it.
+  /// `turn` is part of the address of the answer's random numbers. An answer also ends where the
+  /// model has no positions left. `exact` is that of as_said(). Returns the text as the model wrote
+  /// it.
   std::string say(const std::vector<std::int32_t>& prompt, std::uint64_t turn, bool exact) const;
 };
 
@@ -35,12 +36,13 @@ InteractiveModel open_speaker(const std::string& reference,
                               const std::vector<std::string>& defaults,
                               const std::vector<std::string>& assignments);
 
-/// An answer as it is printed: with control characters as escapes, because a model may have learned
-/// any, or, if `exact`, byte by byte.
+/// An answer as it is printed: byte by byte if `exact`, otherwise with control characters as
+/// escapes, because a model may have learned to write any of them.
 std::string as_said(std::string text, bool exact);
 void add_exact(Command command, bool& exact);
 
-/// Adds --numerics, which overrides the model's own. `numerics` stays empty if it is not given.
+/// Adds --numerics, which overrides the numerics of the model's settings. `numerics` stays empty if
+/// the option is not given.
 void add_numerics(Command command, std::string& numerics);
 
 }  // namespace rollcall::app

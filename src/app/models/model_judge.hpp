@@ -15,7 +15,7 @@ namespace rollcall::app {
 
 struct JudgeFlags {
   std::string file;                      ///< a run file; empty if no model judges
-  std::vector<std::string> assignments;  ///< that override its settings
+  std::vector<std::string> assignments;  ///< settings key=value that override those of the file
   std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
 };
 

@@ -26,8 +26,8 @@ struct TokenizeFlags {
 };
 
 /// Reads lines and writes answers. Answers are written when a block is full and before the program
-/// waits for input. This is fast for many lines, and a user at the other end of a pipe gets each
-/// answer.
+/// waits for input. Many lines are processed fast in this way, and a user at the other end of a
+/// pipe still gets each answer at once.
 class Lines {
  public:
   /// The next line without its end. Returns false if there is none.
@@ -112,7 +112,7 @@ void decode_line(const text::Tokenizer& tokenizer, const Json& value, const Toke
           "write [1, 2, 3]; an id is a whole number of at least 0");
   const auto special =
       flags.special ? text::Tokenizer::Special::keep : text::Tokenizer::Special::skip;
-  // as ASCII, so that no character of the text ends the line
+  // ASCII only, so that no character of the text ends the line
   to += Json(tokenizer.decode(value.get<std::vector<std::int32_t>>(), special)).dump(-1, ' ', true);
 }
 

@@ -79,7 +79,7 @@ struct Merge {
   bool force = false;
 };
 
-/// The weights of the models in the mean: as given, or equal.
+/// The weight of each model in the mean: those of --shares, or equal ones.
 std::vector<double> shares_of(const Merge& flags) {
   if (flags.shares.empty())
     return std::vector<double>(flags.models.size(), 1.0 / double(flags.models.size()));

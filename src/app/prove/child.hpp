@@ -11,7 +11,8 @@ namespace rollcall::app::prove {
 
 class Child {
  public:
-  /// Appends its output to `log`. It ends when this process ends. Throws EnvironmentError.
+  /// Appends the child's output to `log`. The child ends when this process ends. Throws
+  /// EnvironmentError.
   Child(const std::vector<std::string>& words, const std::filesystem::path& log);
   ~Child();  ///< kills the processes that still run
   Child(const Child&) = delete;

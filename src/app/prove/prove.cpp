@@ -27,8 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 using namespace prove;
 
-constexpr const char* kMarker = "rollcall-prove";  // marks a folder of this command, which the next
-                                                   // call may remove
+constexpr const char* kMarker = "rollcall-prove";  // this file marks a folder of this command,
+                                                   // which the next call may remove
 
 struct ProveFlags {
   std::string run_file, launcher, folder;
@@ -79,7 +79,8 @@ std::string default_launcher() {
   return command + (open_mpi && !allocated ? " --oversubscribe" : "") + " -n";
 }
 
-/// Single for one rank, colocated for two and three, disaggregated from four on.
+/// The places of a proof: layout single for one rank, colocated for two and three, disaggregated
+/// from four on.
 std::vector<Place> places_of(const std::vector<int>& ranks) {
   std::vector<Place> places;
   for (const int n : ranks)
@@ -88,8 +89,9 @@ std::vector<Place> places_of(const std::vector<int>& ranks) {
   return places;
 }
 
-/// The first trials are killed once at each place and resumed at the next. The others are killed a
-/// second time there, and resumed where they began.
+/// Two trials per place. The first one begins there, is killed once and is resumed at the next
+/// place. The second one does the same, is killed once more at that next place, and is resumed
+/// where it began.
 std::vector<Trial> plan_trials(const std::vector<Place>& places, const std::vector<double>& seconds,
                                std::mt19937_64& random) {
   std::vector<Trial> trials;
@@ -168,7 +170,8 @@ class Proof {
     return outcome.seconds;
   }
 
-  /// In the order in which a step makes things: rollouts, metrics, weights.
+  /// The first difference from the reference run, in the order in which a step makes things:
+  /// rollouts, metrics, weights. Empty if there is none.
   std::string first_of(const Outcome& outcome, const fs::path& folder,
                        const std::string& metric) const {
     if (outcome.archive != reference_->archive)

@@ -20,8 +20,8 @@ namespace rollcall::app::prove {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr double kLeastShare = 0.2;  // kills are moved forward to this fraction of their time at
-                                     // most
+constexpr double kLeastShare = 0.2;  // the times of kills are halved again only while their factor
+                                     // is above this
 constexpr double kGrace_s = 30.0;    // time for ranks to notice that their launcher is gone
 constexpr std::size_t kTail = 12;    // lines of a failed run's log that are printed
 

@@ -17,16 +17,16 @@ struct Place {
 
 struct Trial {
   Place begins;
-  std::vector<double> kills{};   ///< seconds from each start to the kill; the last start is not
-                                 ///< killed
-  std::vector<Place> resumes{};  ///< [kills] where it is resumed
+  std::vector<double> kills{};   ///< seconds from each start of the run to its kill; the last start
+                                 ///< is not killed
+  std::vector<Place> resumes{};  ///< [kills] the place of the resume after each kill
 };
 
 /// How runs are started, and what they train.
 struct Starting {
   std::string launcher;  ///< for more than one rank; the number of ranks and the program follow it
   std::filesystem::path run_file;
-  std::vector<std::string> assignments;  ///< of the short form and of the user
+  std::vector<std::string> assignments;  ///< settings of the short form and those of the user
   double longest_s = 600;                ///< a run that takes longer has failed [s]
 };
 

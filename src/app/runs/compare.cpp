@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 /// The last evaluation of a run.
 struct HeldOut {
   std::uint64_t step = 0;
-  /// by the prompt's text and reference answer
+  /// by text and reference answer of the prompt
   std::map<std::pair<std::string, std::string>, report::PromptOutcome> outcomes;
 };
 

@@ -32,7 +32,7 @@ struct EvalFlags {
 
 namespace fs = std::filesystem;
 
-/// What follows the sign of an assignment to `key`; nothing for an assignment to another key.
+/// The value that an assignment gives to `key`; nothing if it assigns to another key.
 std::optional<std::string> value_for(const std::string& assignment, std::string_view key) {
   const std::size_t sign = std::min(assignment.find('='), assignment.size());
   if (text::trim(std::string_view(assignment).substr(0, sign)) != key) return std::nullopt;
@@ -62,7 +62,8 @@ std::string settings_of(const EvalFlags& flags) {
   return "";
 }
 
-/// A held-out file given alone is asked as a whole. Nothing is trained, so no other file is needed.
+/// If only a held-out file is given, all its rows are asked. Nothing is trained, so no other file
+/// is needed.
 void ask_all(EvalFlags& flags) {
   if (!flags.run_file.empty() || !run::run_with(flags.weights).empty() ||
       is_set(flags, "task.file"))

@@ -32,7 +32,8 @@ std::unique_ptr<reward::Spawner> make_spawner(const std::string& run_file,
 
 namespace {
 
-/// Without the plugin of this MPI, srun would start every task as a job of its own.
+/// Throws if srun started several tasks and each of them is alone in its MPI world: without the
+/// plugin of this MPI, srun starts every task as a job of its own.
 void require_one_job(const comm::Communicator& world) {
   const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS");
   const bool alone = world.size() == 1 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;

@@ -25,8 +25,8 @@ Family family_of(const std::string& library) {
   return library.starts_with("Open MPI") ? Family::open_mpi : Family::mpich;
 }
 
-/// Specific names come first, because `mpirun` may belong to another MPI that is installed beside
-/// it.
+/// The launcher in PATH that belongs to this MPI; empty if there is none. Specific names are tried
+/// first, because `mpirun` may belong to another MPI that is installed beside it.
 std::string own_launcher(Family family) {
   using Names = std::array<const char*, 3>;
   const Names names = family == Family::open_mpi
@@ -50,8 +50,8 @@ std::string srun(const std::string& interface, Bind bind) {
                      interface.empty() ? "" : " --mpi=" + interface, words[std::size_t(bind)]);
 }
 
-/// Open MPI would bind each of one or two ranks, with all its threads, to a single core; hydra does
-/// not bind by default.
+/// The command of MPI's own launcher. Without --bind-to none, Open MPI would bind each of one or
+/// two ranks, with all its threads, to a single core; hydra does not bind by default.
 std::string own(Family family, const LauncherFacts& facts, Bind bind) {
   const bool open = family == Family::open_mpi;
   switch (bind) {
@@ -67,7 +67,7 @@ std::string own(Family family, const LauncherFacts& facts, Bind bind) {
   throw ConfigError("a binding without words");
 }
 
-/// `srun --mpi=list` prints a title and then one name per line.
+/// Whether the output of `srun --mpi=list`, a title and then one name per line, has this name.
 bool offers(const std::string& list, std::string_view name) {
   constexpr std::string_view kBetween = " \t\n,";
   for (std::size_t at = list.find(name); at != std::string::npos; at = list.find(name, at + 1)) {

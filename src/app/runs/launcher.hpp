@@ -11,11 +11,12 @@ enum class Bind { none, core, numa };
 Bind find_bind(const std::string& name);  ///< throws ConfigError
 
 struct Launcher {
-  std::string command;  ///< the number of ranks and the program follow it
+  std::string command;  ///< the first words of a command, which go on with the number of ranks and
+                        ///< the program
   std::string reason;   ///< why it was chosen, for people
 };
 
-/// What the choice depends on.
+/// What choose_launcher() decides by.
 struct LauncherFacts {
   std::string mpi_library;   ///< version text of the library
   std::string srun_plugins;  ///< output of `srun --mpi=list`; empty without srun or plugins

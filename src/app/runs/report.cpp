@@ -27,7 +27,7 @@ nlohmann::json read_object(const fs::path& path) {
   return object.is_object() ? object : nlohmann::json::object();
 }
 
-/// The phase in status.json, and whether a process is still running it.
+/// The phase in status.json, with a remark if the run is not over and no process holds its folder.
 std::string phase_of(const fs::path& dir) {
   const std::string phase = read_object(dir / "status.json").value("phase", "not started");
   const bool over = phase == "done" || phase.starts_with("stopped");
@@ -38,7 +38,7 @@ ExitCode report_of(const fs::path& dir, const std::string& out) {
   RunConfig config = run::read_run_folder(dir);
   std::vector<std::string> faults;
   const auto newest = archive::newest_committed(dir, archive::Depth::state, faults);
-  // config.toml may have been edited since
+  // Somebody may have edited config.toml after the checkpoint was written.
   if (newest) config = run::recorded_settings(dir, newest->checkpoint)->config;
   for (const auto& fault : faults) print_visible("note    {}\n", fault);
   const auto result = read_object(dir / "result.json");

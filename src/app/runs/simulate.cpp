@@ -54,7 +54,8 @@ double equal_groups(const SimulationPoint& p) {
   return p.groups > 0 ? double(p.zero_variance) / double(p.groups) : std::nan("");
 }
 
-/// Settings of --set, and which of its knobs some scheduler has.
+/// Settings of --set, and for each of them whether it names a piece or is a knob that some
+/// scheduler has.
 struct SharedSettings {
   std::vector<std::string> assignments;
   std::vector<bool> used;

@@ -20,8 +20,8 @@ namespace {
 
 namespace scale = sizing::scale;
 
-/// Repeated runs of one case are joined, because a single run is disturbed by whatever else the
-/// machine does.
+/// Reads the measured runs. Repeated runs of one case are joined, because a single run is disturbed
+/// by other work on its machine.
 std::vector<scale::MeasuredRun> read_runs(const std::vector<std::string>& folders,
                                           const ScaleFlags& flags) {
   std::vector<scale::MeasuredRun> runs;

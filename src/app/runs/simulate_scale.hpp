@@ -12,7 +12,8 @@ namespace rollcall::app {
 
 struct ScaleFlags {
   bool on = false;
-  std::vector<std::string> from, check;  ///< run folders
+  std::vector<std::string> from, check;  ///< run folders: costs are fitted to those of `from`; the
+                                         ///< simulation is compared with those of `check`
   int cores = 0;  ///< cores of the machine that was measured; 0 means those of this one
   std::vector<int> ranks{1000, 10000, 100000};
   std::int64_t rollouts_per_rank = 64;

@@ -62,7 +62,8 @@ watch::Explanation explain_now(const fs::path& dir, watch::WatchFile file, doubl
   return explain(file, time_of(file, unix_time(), watch_s), watch_s);
 }
 
-/// The lines about what the ranks do.
+/// The output lines about the ranks: how long ago they made progress, or why they make none. There
+/// are no lines if the run has no watch or all its ranks have ended.
 std::vector<std::string> ranks_of(const fs::path& dir, double watch_s, bool running) {
   if (watch_s <= 0) return {};
   const auto file = watch::read_watch(dir);
@@ -183,7 +184,8 @@ ExitCode show(const fs::path& dir) {
   return ExitCode::done;
 }
 
-/// Such as "training 12 of 300 steps"; empty if that is not known at the moment.
+/// How far the run is, such as "training 12 of 300 steps"; empty if that is not known at the
+/// moment.
 std::string steps_of(const fs::path& dir) {
   if (!fs::exists(dir / "status.json")) return "";
   const auto status = nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false);

@@ -28,7 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 constexpr int kTokenizing = 16;  // threads on a login node, which other users need as well
 
-/// Some sites have only nodes with GPUs, so GPUs without use are only mentioned.
+/// Refuses run.numerics that need a GPU on a site without GPUs. GPUs without use are only
+/// mentioned, because some sites have no other nodes.
 void check_numerics(const RunConfig& config, const BatchJob& job) {
   const bool on_device = config.run.numerics == kernels::kCudaBf16Sliced8, books = books_gpus(job);
   require<ConfigError>(
@@ -121,8 +122,9 @@ Newest newest_of(const fs::path& run_dir) {
   return {};
 }
 
-/// The settings that the job will have: those of a run that it continues fill in what is not set.
-/// Settings that the job would refuse for that run are refused here, before it waits in a queue.
+/// The settings that the job will have. Settings that are not set come from the run that the job
+/// continues. Settings that the job would refuse for that run are refused here, before it waits in
+/// a queue.
 RunConfig resolved(const RunConfig& config) {
   const Newest newest = newest_of(config.run.dir);
   run::check_steps(config, newest.steps);

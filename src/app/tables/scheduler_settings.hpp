@@ -16,8 +16,9 @@ struct PolicySettings {
   std::optional<std::uint64_t> seed{};
   bool hears_shaped = true;  ///< scheduler.hears: true for the recipe's reward, false for the
                              ///< verifier's
-  /// Takes "key=value". sampler, allocator, rounds and selection name pieces, seed is a number, and
-  /// hears says which rewards count. Any other key is a knob, which its owner checks.
+  /// Takes "key=value". The keys sampler, allocator, rounds and selection name pieces, seed is a
+  /// number, and hears is `reward` or `verifier`. Any other key is a knob, which the piece with
+  /// that knob checks.
   void set(const std::string& assignment);
   static bool names_piece(const std::string& assignment);
 };

@@ -183,7 +183,7 @@ Finding templates() {
   }
 }
 
-/// About the shared library, which is missing beside a copy of the program alone.
+/// The finding about the shared library, which is missing where the program alone was copied.
 Finding libtorch() {
   try {
     return {Level::ok, "LibTorch", method::library().torch_version(), ""};

@@ -11,7 +11,7 @@
 namespace rollcall::app {
 namespace {
 
-/// The first of these libraries that can be loaded. It stays loaded until the process ends.
+/// The first library of the list that can be loaded. It stays loaded until the process ends.
 class Library {
  public:
   explicit Library(std::initializer_list<const char*> names) {
@@ -53,7 +53,7 @@ Gpu gpu_of(const Library& driver, int device) {
   std::size_t memory = 0;
   driver.call("cuDeviceTotalMem_v2", &memory, device);
   gpu.capability = 10 * major + minor, gpu.memory = memory;
-  // By dma-buf, or with the kernel module for network cards.
+  // by dma-buf, or with NVIDIA's kernel module for network cards
   gpu.direct = direct != 0 && (std::filesystem::exists("/sys/module/nvidia_peermem") ||
                                std::filesystem::exists("/sys/module/ib_uverbs"));
   return gpu;

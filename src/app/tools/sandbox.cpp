@@ -31,7 +31,7 @@ struct SandboxFlags {
   std::vector<std::string> with;
 };
 
-/// Whether the sandbox has this path anyway.
+/// Whether the path is in a folder of the system, which the sandbox has in any case.
 bool is_of_the_system(const std::string& path) {
   return path.starts_with("/usr/") || path.starts_with("/bin/");
 }
@@ -84,7 +84,7 @@ std::string reply(const sandbox::Outcome& outcome, const std::string& id) {
       outcome.end == sandbox::End::passed ? "it wrote no line" : name_of(outcome.end);
   if (!outcome.reason.empty()) reason += ": " + outcome.reason;
   else if (!said.empty()) reason += fmt::format(": {}", said.substr(said.rfind('\n') + 1));
-  // these ends may be caused by the answer; the others are the machine's fault
+  // End::sandbox_error is the machine's fault; the answer may have caused any of the other ends.
   const bool ended = outcome.end != sandbox::End::sandbox_error;
   return visible_lines(
       Json{{"id", id}, {"undecided", true}, {"ended", ended}, {"reason", reason}}.dump(

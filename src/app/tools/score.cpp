@@ -44,9 +44,9 @@ constexpr std::size_t kMostLines = 1024;  // most lines that are scored together
 struct ScoreFlags {
   std::string file, verifier;
   bool serves = false;
-  TaskSection task;      // extract and answer_marker
+  TaskSection task;      // only extract and answer_marker are used
   JudgeFlags judge;      // its number of threads is used for a verifier as well
-  RewardSection reward;  // the command and its components
+  RewardSection reward;  // only the command and its components are used
 };
 
 std::string judged_line(const ModelJudge& judge, const run::Judgement& judgement) {
@@ -61,7 +61,7 @@ std::string judged_line(const ModelJudge& judge, const run::Judgement& judgement
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Judges the lines up to the first that has an error, in one batch.
+/// Asks the judge model about the lines up to the first that has an error, in one batch.
 void judge_all(const ModelJudge& judge, std::vector<Line>& lines, const ScoreFlags& flags) {
   std::vector<std::vector<std::int32_t>> questions;
   try {
@@ -110,7 +110,8 @@ void grade_all(reward::Graders& graders, std::vector<Line>& lines, const ScoreFl
     lines[n].verdict = graded_line(verdicts[n], flags.reward.components);
 }
 
-/// Each thread takes the next line. The output has the order of the input.
+/// Grades the lines with a verifier. Each thread takes the next line, and the output has the order
+/// of the input.
 void score_all(const reward::Grader& judge, std::vector<Line>& lines, const ScoreFlags& flags) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {

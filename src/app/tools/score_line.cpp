@@ -20,8 +20,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A text as it is, and another JSON value as JSON, as verifiers with structured references read
-/// it.
+/// A JSON text as its characters, another JSON value as JSON, which verifiers with structured
+/// references read.
 std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }

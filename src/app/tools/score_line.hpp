@@ -10,7 +10,7 @@
 namespace rollcall::app {
 
 struct ScoreLine {
-  std::size_t number;  ///< in its input, from 1
+  std::size_t number;  ///< number of the line in its input, from 1
   std::string text;
 };
 

@@ -43,8 +43,8 @@ struct Asked {
 /// its way holds up no answer.
 class ArrivingLines {
  public:
-  /// The next line without its line break, if it has arrived, or else if `waits` the next one that
-  /// arrives. Nothing where there is none. Throws InputError.
+  /// The next line without its line break. If none has arrived, it waits for one if `waits`, and
+  /// otherwise returns nothing; it also returns nothing at the end of the input. Throws InputError.
   std::optional<Asked> next(bool waits) {
     for (;;) {
       const std::size_t end = buffer_.find('\n', searched_);
@@ -83,7 +83,7 @@ class ArrivingLines {
     buffer_.append(block.data(), std::size_t(bytes));
   }
 
-  std::string buffer_;  ///< what is read and not taken
+  std::string buffer_;  ///< bytes that are read and not yet taken
   std::size_t searched_ = 0, number_ = 0;
   bool is_too_long_ = false, has_ended_ = false;
 };
@@ -114,7 +114,7 @@ class Answers {
     for (; has_reader_ && next_ < answers_.size() && answers_[next_]; ++next_)
       has_reader_ = write_verdicts(visible_lines(*answers_[next_]) + '\n');
   }
-  /// Keeps the first error that is not a line's own.
+  /// Keeps the first error that ends the server, as opposed to an error in one line.
   void fail(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::move(error);
@@ -128,12 +128,12 @@ class Answers {
  private:
   std::mutex mutex_;
   std::vector<std::optional<std::string>> answers_;  ///< [lines]
-  std::size_t next_ = 0;                             ///< the first that is not written
+  std::size_t next_ = 0;                             ///< the first answer that is not written
   bool has_reader_ = true;
   std::exception_ptr error_;
 };
 
-/// False where the reader of the answers has gone away.
+/// Answers all lines. Returns false where the reader of the answers has gone away.
 bool answer_all(const reward::Grader& judge, const std::vector<Asked>& lines, std::size_t threads) {
   Answers answers(lines.size());
   std::atomic<std::size_t> next = 0;
@@ -143,7 +143,7 @@ bool answer_all(const reward::Grader& judge, const std::vector<Asked>& lines, st
         answers.put(n, answer_to(judge, lines[n]));
     } catch (...) {
       answers.fail(std::current_exception());
-      next = lines.size();  // no line follows
+      next = lines.size();  // the threads take no more lines
     }
   };
   {

@@ -21,7 +21,7 @@ sandbox::Setup setup_of(const SandboxSection& s) {
   return {limits, s.allow_landlock, int(s.workers)};
 }
 
-/// The settings; nothing if the job will refuse them.
+/// The settings of the run file; nothing if the job will refuse them.
 std::optional<RunConfig> readable(const std::string& run_file,
                                   const std::vector<std::string>& assignments) {
   try {

@@ -20,7 +20,8 @@ std::string version_with_libraries() {
 
 namespace {
 
-/// Such as "fp32_fixed_order: avx512 of scalar, avx2, avx512", one line for each numerics.
+/// The kernels in use, such as "fp32_fixed_order: avx512 of scalar, avx2, avx512", one line for
+/// each numerics.
 std::string kernel_lines() {
   std::string lines;
   for (const auto& choice : kernels::kernel_choices())

@@ -2,7 +2,7 @@
 // many failures as successes; then r - mean.
 //   success: r_i >= mean_g;  with F failures and S < F successes, F - S failures, drawn at random,
 //   get A_i = 0;
-//   A_i = r_i - mean of the others
+//   the group's other rollouts get A_i = r_i - mean_kept, where mean_kept is their mean reward
 // Source: Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm, arXiv:2509.24203
 //   (RED-Drop), and its released code (drop: balance).
 // Shapes: [B] -> [N].   Knobs: none.

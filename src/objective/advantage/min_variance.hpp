@@ -12,7 +12,7 @@
 // What differs from group_center: rollouts with a large importance weight and uncertain ones weigh
 //   more in the baseline. A group of one keeps its plain reward. Where no rollout has any weight,
 //   the baseline is the mean. w is computed under the policy that the optimizer step starts from.
-// Acts at every update, on its rollouts.
+// Acts at every update, on the update's rollouts.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,4 +1,5 @@
-// Aggregate kind-mean: own tokens and an expert's tokens each over their own number.
+// Aggregate kind-mean: a mean over the tokens of the policy's rollouts (own), plus a mean over the
+// tokens of an expert's rollouts.
 //   own: 1 / trained tokens of own rollouts;  expert (column expert): 1 / trained tokens of experts
 // Source: CHORD, arXiv:2508.11408, and its code in Trinity-RFT: both losses are means over tokens.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.

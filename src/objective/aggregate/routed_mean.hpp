@@ -1,7 +1,8 @@
-// Aggregate routed-mean: own rollouts of mixed prompts, and an expert's of prompts without a
-// success, each over their own count.
-//   own, where the prompt's own rollouts have a right and a wrong one: 1 / (B_mixed T_i);  expert,
-//   where none is right: 1 / (tokens of such experts);  else 0
+// Aggregate routed-mean: a mean over the policy's rollouts (own) of mixed prompts, plus a mean over
+// the tokens of an expert's rollouts of prompts without a success.
+//   own, where the prompt's own rollouts have a right and a wrong one: 1 / (B_mixed T_i), B_mixed
+//   the number of such rollouts;  expert, where none is right: 1 / (tokens of such experts);
+//   else 0
 // Source: DYPO, arXiv:2604.08926: prompts are routed by their own successes, and each loss is a
 //   mean over the prompts that were routed to it.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.

@@ -9,7 +9,7 @@
 //   scorers, arXiv:2310.02743 (lambda 0.1 for PPO, 0.5 for best-of-n).
 // Shapes: [B] columns component/NAME -> [B].   Knobs: combine, component_weights, omit_components,
 //   variance_lambda.
-// What differs: replaces the verifier's own sum. In a product any component of 0 takes all;
+// What differs: it replaces the verifier's own sum. In a product any component of 0 takes all;
 //   conditional pays the rest to correct answers alone, so that nothing can be earned in place of
 //   correctness; under min and cautious one scorer that is fooled pays nothing. Without component
 //   columns the reward stays.

@@ -4,8 +4,8 @@
 // Source: T1, arXiv:2501.11651: -1 for repeated, overlong or garbled answers. Runs of 4 tokens and
 //   the share of a half are this project's.
 // Shapes: [N] tokens, [B] -> [B].   Knobs: degenerate_reward, degenerate_n, degenerate_share.
-// What differs from repetition and overlong: no slope, and whatever the verifier said is gone.
-//   Garbled text cannot be told by its tokens; a verifier's component can, under reward
+// What differs from repetition and overlong: there is no slope, and the verifier's reward is lost.
+//   Tokens do not show whether a text is garbled; a verifier's component can, under reward
 //   constrained.
 #pragma once
 

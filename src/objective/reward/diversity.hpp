@@ -5,8 +5,8 @@
 //   its description: form, n and weight are inferred.
 // Shapes: [N] tokens, [B] -> [B].   Knobs: diversity_n, diversity_weight.
 // What differs from repetition: it is a bonus, which is 0 where one n-gram is repeated throughout
-//   and 1 where all differ. The paper's other term counts perspectives, which only a verifier can
-//   do (as a component).
+//   and 1 where all differ. The paper's other term counts perspectives, for which a verifier is
+//   needed (as a component).
 #pragma once
 
 #include "objective/ngrams.hpp"

@@ -55,7 +55,7 @@ struct GradientNovelty {
     const at::Tensor drawn = step.uniform_rollouts(purpose);
     const auto r = verdict.accessor<double, 1>(), length = step.shape.length.accessor<double, 1>(),
                draw = drawn.accessor<double, 1>();
-    // moves on to the next group at the end of the loop
+    // points to the present group's matrix, and moves on at the end of the loop
     const double* cosines = step.named(column::gradient_cosine).const_data_ptr<double>();
     auto out = novel.accessor<double, 1>();
     const auto& begin = step.shape.group_begin();

@@ -1,6 +1,7 @@
 // Reward majority_vote: instead of a verifier's verdict, the answer that most rollouts of the group
 // give counts as right.
-//   r_i = 1 where v(a_i) = max_b v(b) >= 2, else 0;  v(a) the rollouts of the group that answer a
+//   r_i = 1 where v(a_i) = max_b v(b) >= 2, else 0;  v(a) the number of the group's
+//   rollouts with answer a
 // Source: TTRL, arXiv:2504.16084, whose labels ETTRL, arXiv:2508.11356, keeps; SPELL,
 //   arXiv:2509.23863, rewards its verifier role so. From summaries.
 // Shapes: column answer [B] -> [B].   Knobs: none.

@@ -7,10 +7,10 @@
 //   arXiv:2506.07464; SPPO, arXiv:2405.00675. By sum_{i<j} (z_i - z_j)^2 = n sum_i (z_i - mean z)^2
 //   the pairwise ones take linear time.
 // Shapes: [M] -> [M], the rollout's loss on each of its tokens.   Knobs: regression_beta,
-//   regression_anchor, regression_pool, regression_centre,
-//   regression_pairs, regression_scale, standardise, std_floor.
-// What differs: no ratio and no clipping, any sampler will do: the minimum is the anchor reweighted
-//   by exp(A / beta), and it is pulled back to.
+//   regression_anchor, regression_pool, regression_centre, regression_pairs, regression_scale,
+//   standardise, std_floor.
+// What differs: there is no ratio and no clipping, so rollouts of any sampler serve. The minimum of
+//   the loss is the anchor reweighted by exp(A / beta). A policy beyond it is pulled back.
 #pragma once
 
 #include "objective/groups.hpp"

@@ -5,11 +5,12 @@
 //   rollout (frozen)
 // Source: Dynamic Hybrid Policy Optimization, arXiv:2601.05607: averaged and entropy-guided mixing,
 //   a trust interval for each branch. Taking the pessimistic side branch by branch, and this
-//   normalisation of the entropy, are inferred from its abstract. Widths: those of GRPO and GSPO.
+//   normalisation of the entropy, are inferred from its abstract. The default bounds of the
+//   branches are those of GRPO and GSPO.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high, sequence_clip_low,
 //   sequence_clip_high, mix, mix_weight.
 // What differs from clip: at mix_weight 1 there is no difference; at 0 it is clip on ratio
-//   sequence. A token has no derivative only where both branches are bounded.
+//   sequence. Where both branches have weight, a token has no derivative only if both are clipped.
 #pragma once
 
 #include "objective/largest.hpp"

@@ -13,8 +13,7 @@
 // Shapes: [M] -> [M], the group's loss on each token.   Knobs: pair_beta, pair_loss, pair_choice,
 //   pair_anchor, anchor_share, pair_pool, pair_mean, anisotropy, lone_levels.
 // What differs: only the order of the rewards counts. With pair_choice extremes, the pairs are
-// those
-//   of a best and a worst answer; all answers that tie take part.
+//   those of a best and a worst answer; all answers that tie take part.
 #pragma once
 
 #include "base/numbers/differing.hpp"

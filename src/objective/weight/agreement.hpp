@@ -1,6 +1,6 @@
 // Weight agreement: prompts whose rollouts do not agree on an answer push less.
 //   w_g = exp(-agreement_alpha u_g),  u_g = n / (n - 1) (1 - sum_a p_a^2): the chance that two
-//   rollouts of the group answer differently; alone: u = 0
+//   rollouts of the group answer differently; u = 0 for a group of one
 // Source: Q-Hawkeye, arXiv:2601.22920, and its released trainer: exp(-0.2 u), u the variance of the
 //   predicted scores over the largest there can be.
 // Shapes: column answer [B] -> [N].   Knobs: agreement_alpha.

@@ -9,7 +9,7 @@
 // What differs from clip: it leaves out the tokens that lower the entropy most, whatever their
 //   ratio. Means and N are taken over the tokens kept so far, under the policy that this optimizer
 //   step starts from (column current_logprob). The draw does not depend on order or rank.
-// Acts at every update, on its rollouts: B, N and means are the update's.
+// Acts at every update, on the update's rollouts: B, N and means are the update's.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -3,9 +3,9 @@
 //   reference_it), held within +-20, frozen
 // Source: ACE, arXiv:2602.21420 (softplus; the size of alpha is not in the abstract, here 1).
 // Shapes: [N] -> [N].   Knobs: ace_alpha.
-// What differs from none: negative advantages alone, by how far the policy has moved towards the
-//   error since the reference.
-// Acts at every update, on its rollouts.
+// What differs from none: only negative advantages gain weight, by how far the policy has moved
+//   towards the error since the reference.
+// Acts at every update, on the update's rollouts.
 #pragma once
 
 #include "objective/pieces.hpp"

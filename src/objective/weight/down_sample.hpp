@@ -10,7 +10,7 @@
 //   tokens_end.
 // What differs from none: rollouts are chosen across groups, without a second normalisation. Shares
 //   of 1 keep everything. Of equal values, an addressed draw decides.
-// Acts at every update, on its rollouts: B, N and means are the update's.
+// Acts at every update, on the update's rollouts: B, N and means are the update's.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -6,7 +6,7 @@
 // Shapes: [N] column current_entropy -> [N].   Knobs: shaping_coef, shaping_kappa.
 // What differs from regularizer entropy: it is a number and is not differentiated. With kappa >= 1
 //   no sign can flip, because w is within 1 +- 1 / kappa.
-// Acts at every update, on its rollouts.
+// Acts at every update, on the update's rollouts.
 #pragma once
 
 #include "objective/pieces.hpp"

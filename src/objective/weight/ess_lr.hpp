@@ -8,7 +8,7 @@
 //   a smaller learning rate. B counts rollouts with tokens. w is computed under the policy that the
 //   optimizer step starts from. Log-weights are taken relative to the largest, so that no product
 //   of ratios can overflow.
-// Acts at every update, on its rollouts: B, N and means are the update's.
+// Acts at every update, on the update's rollouts: B, N and means are the update's.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -13,8 +13,8 @@
 // What differs from tis, which is token and cap without a lower bound: there are weights of whole
 //   rollouts, and masks. A token of weight 0 stays in the denominators. The mean is taken over the
 //   tokens kept so far (token), or over the rollouts that have one (product, mean).
-// With importance_of current it acts at every update, on its rollouts: B, N and means are the
-// update's.
+// With importance_of current it acts at every update, on the update's rollouts: B, N and means are
+// the update's.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -6,7 +6,7 @@
 // What differs from reject: it drops bad rollouts only, in one direction only, measured from the
 //   policy that this optimizer step starts from (column current_logprob). The denominators stay, as
 //   in the paper's objective. A_i is the mean advantage of the rollout's tokens.
-// Acts at every update, on its rollouts.
+// Acts at every update, on the update's rollouts.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -4,9 +4,9 @@
 //   log held within +-20, frozen
 // Source: A-LoL, arXiv:2305.14718, eq. 3 (clip 0.9; one ratio for the response).
 // Shapes: [N] -> [N].   Knobs: reference_clip.
-// What differs from ratio: not differentiated, and measured from the reference instead of the
-//   policy at the start of the update.
-// Acts at every update, on its rollouts.
+// What differs from ratio: the weight is not differentiated, and it is measured from the reference
+//   instead of the policy at the start of the update.
+// Acts at every update, on the update's rollouts.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -6,7 +6,7 @@
 // What differs from none: only forking tokens carry the gradient, and the denominators count only
 //   them. They are chosen over the whole update, so neither micro-batch nor rank can change the
 //   choice; the released code chooses per micro-batch.
-// Acts at every update, on its rollouts: B, N and means are the update's.
+// Acts at every update, on the update's rollouts: B, N and means are the update's.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -8,9 +8,10 @@
 
 namespace rollcall::scheduling {
 
-/// n_b = n_bar sqrt(v_b) / sum_j q_j sqrt(v_j) (arXiv:2601.19280, eq. 30). v_b, the variance proxy
-/// of a bin, is the fading mean of the unbiased reward variance of its groups. `square_root` is the
-/// same law for each prompt and its level.
+/// n_b = n_bar sqrt(v_b) / sum_j q_j sqrt(v_j) rollouts for each prompt of bin b (arXiv:2601.19280,
+/// eq. 30). n_bar is the mean over the step's prompts, and q_j the share of these prompts in bin j.
+/// v_b, the variance proxy of a bin, is the fading mean of the unbiased reward variance of its
+/// groups. The allocator `square_root` applies this law to single prompts.
 class BinSquareRootAllocator final : public Allocator {
  public:
   explicit BinSquareRootAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
@@ -30,12 +31,12 @@ class BinSquareRootAllocator final : public Allocator {
 
  private:
   Knowledge* knowledge_;
-  double beta_ = 0.12;            // fades as fast as the scores of the prompt game
+  double beta_ = 0.12;            // v_b fades as fast as the scores of the prompt game
   double variance_floor_ = 0.01;  // v at p = 1 %: bins that look hopeless or solved keep a fifth of
                                   // the largest weight
   double prior_variance_ = 0.25;  // the largest variance of a 0/1 reward, so that an unknown bin
                                   // gets rollouts
-  std::vector<double> variance_;  // state; empty before the first step
+  std::vector<double> variance_;  // saved state; empty before the first step
 };
 
 }  // namespace rollcall::scheduling

@@ -17,7 +17,8 @@ class FailureUtilityAllocator final : public Allocator {
   }
   std::vector<std::int64_t> counts(const StepRequest& request,
                                    const std::vector<GroupPlan>& groups) override;
-  /// Counts for known success rates; throws as apportion() does.
+  /// Rollout counts of prompts whose success rates are known. Throws ConfigError if no counts from
+  /// low to high sum to total.
   static std::vector<std::int64_t> best(const std::vector<double>& success, std::int64_t total,
                                         std::int64_t low, std::int64_t high);
 

@@ -114,7 +114,7 @@ bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int6
   for (std::size_t k = 0; k < bins.size(); ++k)
     bins[k].weight = weights(bin[k], low, bins[k].weight.size(), at);
   BudgetedArms weighted(bins, low, request.budget, most_slack);
-  // the weights exceed the range of a double
+  // If the weights are too small for a double, the uniform draw takes their place.
   const double explore = weighted.mass(slack) > 0.0 ? explore_ : 1.0;
   if (explore < 1.0) weighted.condition(slack);
 
@@ -162,7 +162,8 @@ void GdroAllocator::learn(const std::vector<GroupReport>& reports) {
   std::vector<std::vector<double>> added(plays.size(), std::vector<double>(arms)), groups = added;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto b = std::size_t(bin_of[i]);
-    // A repair has changed its count, so it did not play its bin's arm.
+    // The group has fewer rewards than its bin's arm, for example after repair(), so it did not
+    // play it.
     if (std::int64_t(reports[i].rewards.size()) < plays[b].count) continue;
     for (std::int64_t n = table_.least() + 1; n <= plays[b].count; ++n) {
       const double step = knowledge_->signals.gain(reports[i], std::size_t(n)) -

@@ -13,17 +13,17 @@
 
 namespace rollcall::scheduling {
 
-/// mu <- mu + alpha (n - n_bar), eq. 21.
+/// The price after a step whose mean count is n, where n_bar is in the budget (eq. 21).
 inline double shadow_price(double mu, double alpha, double n, double n_bar) {
   return mu + alpha * (n - n_bar);
 }
 
-/// Penalised loss of n rollouts in bin b: L_b(n) = -J_b(n) + mu n (18, 20). Every bin plays an
-/// EXP3.P over the arms with its own constants and exploration; a dynamic program takes the arms
-/// that are jointly most probable and meet the budget exactly. The price mu <- mu + alpha
-/// (n_realised - n_bar) (21), with n_realised the mean that the arms spend, does not move where
-/// they meet the budget. Where no combination does, the nearest one is completed by largest
-/// remainders.
+/// Penalised loss of n rollouts in bin b: L_b(n) = -J_b(n) + mu n (eq. 18, 20). Every bin plays an
+/// EXP3.P over the arms, with EXP3.P's own constants and exploration. A dynamic program takes the
+/// arms that are jointly most probable and meet the budget exactly. Where no combination meets it,
+/// the nearest combination is completed by largest remainders. The price follows mu <- mu + alpha
+/// (n_realised - n_bar) (eq. 21), where n_realised is the mean count of the arms, so mu stays where
+/// it is while the arms meet the budget.
 class PaperGdroAllocator final : public Allocator {
  public:
   explicit PaperGdroAllocator(Knowledge& knowledge);
@@ -51,14 +51,16 @@ class PaperGdroAllocator final : public Allocator {
   double reward(double gain, std::int64_t count) const;
 
   Knowledge* knowledge_;
-  ArmTable table_;               // state: log weights of the bandits
-  std::int64_t horizon_ = 1000;  // the released launchers' steps
+  ArmTable table_;               // saved state: log weights of the bandits
+  std::int64_t horizon_ = 1000;  // rounds T of EXP3.P: the steps of the released launchers
   double delta_ = 0.05;          // the regret bound holds with probability 1 - delta
-  double price_rate_ = 0.05;     // alpha_mu: released dual learning rate
-  double draw_ = 0.0;            // 0: the most probable arms, as in the paper's text
-  double score_cap_ = 3.0;       // this project's: a loss has no range of its own
+  double price_rate_ = 0.05;     // alpha; the released code's dual learning rate
+  double draw_ = 0.0;            // factor on the Gumbel noise; 0: the most probable arms, as in the
+                                 // paper's text
+  double score_cap_ = 3.0;       // bound of a surrogate loss, which has no range of its own; this
+                                 // project's
   double excess_ = 0.0;          // n_realised - n_bar of the open step
-  double price_ = 0.0;           // state: mu
+  double price_ = 0.0;           // saved state: mu, the price of a rollout
 };
 
 }  // namespace rollcall::scheduling

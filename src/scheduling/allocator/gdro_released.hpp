@@ -12,13 +12,13 @@
 
 namespace rollcall::scheduling {
 
-/// Every bin keeps a sum for each count that it has played, s_b(n) <- s_b(n) + mean loss. A count
-/// is played with the chance p_b(n) = (1 - gamma) exp(eta s_b(n)) / sum + gamma / K. The jointly
-/// most probable counts that meet the budget exactly are played, and only such counts teach. Where
-/// no combination meets the budget, every prompt gets `least_arm` rollouts, and the rest is spread
-/// in proportion to the chance q of the prompt's bin (eq. 15 over the bins of the step), by largest
-/// remainders. METHODS.md says which parts of the released code are kept, among them the sign of
-/// the loss.
+/// Every bin keeps a sum for each of the K counts, s_b(n) <- s_b(n) + mean loss after a step
+/// that played n. A count has the probability p_b(n) = (1 - gamma) exp(eta s_b(n)) / sum + gamma /
+/// K. A step plays the jointly most probable counts that meet the budget exactly, and only such
+/// counts change the sums. Where no combination meets the budget, every prompt gets `least_arm`
+/// rollouts, and the rest is spread in proportion to the chance q of the prompt's bin (eq. 15 over
+/// the bins of the step), by largest remainders. METHODS.md says which parts of the released code
+/// are kept, among them the sign of the loss.
 class ReleasedGdroAllocator final : public Allocator {
  public:
   explicit ReleasedGdroAllocator(Knowledge& knowledge);
@@ -37,15 +37,15 @@ class ReleasedGdroAllocator final : public Allocator {
     return load(state), true;
   }
   std::vector<std::pair<std::string, double>> metrics() const override { return table_.metrics(); }
-  /// [arms] p_b
+  /// [arms] p_b(n), the chance of each count in the bin
   std::vector<double> probabilities(std::size_t bin) const;
 
  private:
   std::vector<std::int64_t> by_share(const StepRequest& request, const StepBins& bins) const;
 
   Knowledge* knowledge_;
-  PromptGame game_;                   // state: the bins' scores; eta and gamma are also the counts'
-  ArmTable table_;                    // state: s_b(n)
+  PromptGame game_;                   // saved state: the bins' scores; p_b takes its eta and gamma
+  ArmTable table_;                    // saved state: s_b(n)
   std::vector<std::int64_t> played_;  // [bins] counts of the open step, 0: no count that teaches;
                                       // empty between steps
 };

@@ -25,11 +25,11 @@ class ArmTable {
   double at(std::size_t bin, std::int64_t count) const {
     return bin < rows_.size() ? rows_[bin][std::size_t(count - least_)] : 0.0;
   }
-  /// [arms]
+  /// [arms] The bin's numbers.
   std::vector<double> row(std::size_t bin) const {
     return bin < rows_.size() ? rows_[bin] : std::vector<double>(arms());
   }
-  /// [bins][arms], for learning
+  /// [bins][arms] The numbers of all bins, for a game that changes them.
   std::vector<std::vector<double>>& rows(std::size_t bins);
   /// Metrics of each bin: gdro/best_count/<bin>, the count with the largest number (the smallest
   /// count of equals), and gdro/count_spread/<bin>, the largest number minus the smallest. There
@@ -40,8 +40,8 @@ class ArmTable {
   void load(const nlohmann::json& state, std::size_t bins);
 
  private:
-  std::int64_t least_ = 2, most_ = 12;     // the released launchers'
-  std::vector<std::vector<double>> rows_;  // state; empty before the first step
+  std::int64_t least_ = 2, most_ = 12;     // bounds of the released launchers
+  std::vector<std::vector<double>> rows_;  // saved state; empty before the first step
 };
 
 }  // namespace rollcall::scheduling

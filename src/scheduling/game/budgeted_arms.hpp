@@ -17,16 +17,19 @@ namespace rollcall::scheduling {
 class BudgetedArms {
  public:
   struct Bin {
-    std::int64_t prompts = 0;      ///< > 0; one arm higher costs this many rollouts more
+    std::int64_t prompts = 0;      ///< the bin's prompts in the step, > 0; the next higher arm
+                                   ///< costs this number of rollouts more
     std::vector<double> weight{};  ///< [arms] >= 0, not normalised
   };
   /// Arm a of every bin is low + a rollouts per prompt. `most_slack`: the largest slack that
   /// condition() will be called with.
   BudgetedArms(std::vector<Bin> bins, std::int64_t low, std::int64_t budget,
                std::int64_t most_slack);
-  /// Sum of the weights of all combinations within the slack; with weights of 1, their number.
+  /// Sum of the weights of all combinations whose total is within `slack` of the budget; their
+  /// number where all weights are 1.
   double mass(std::int64_t slack) const;
-  void condition(std::int64_t slack);  ///< for the calls that follow; needs mass(slack) > 0
+  /// Sets the slack of marginals() and draw(), which need this call first. Needs mass(slack) > 0.
+  void condition(std::int64_t slack);
   /// [bins][arms] chance of each arm
   const std::vector<std::vector<double>>& marginals() const { return marginal_; }
   /// [bins] drawn arms. Random number `index` draws the total, `index` + 1 + b the arm of bin b;
@@ -39,9 +42,10 @@ class BudgetedArms {
   std::vector<Bin> bins_;
   std::int64_t above_;  // budget minus the cost of the lowest arms, in rollouts
   std::int64_t slack_ = 0;
-  std::vector<std::vector<double>> forward_;  // [bins + 1][rollouts above the lowest arms] weight
-                                              // of the first bins, each row up to a power of two
-  int exponent_ = 0;                          // the last row is to be multiplied by 2^exponent_
+  // [bins + 1][s] Row b has the summed weight of all ways in which the first b bins spend s
+  // rollouts more than their lowest arms cost. Each row is scaled by a power of two.
+  std::vector<std::vector<double>> forward_;
+  int exponent_ = 0;  // the last row is to be multiplied by 2^exponent_
   std::vector<std::vector<double>> marginal_;
 };
 

@@ -15,7 +15,7 @@ struct BinArms {
 };
 
 struct JointArms {
-  std::vector<std::size_t> arm{};  ///< [bins]
+  std::vector<std::size_t> arm{};  ///< [bins] the arm of each bin, as an index into `count`
   std::int64_t total = 0;  ///< rollouts; equal to the budget if some combination meets it, else
                            ///< the nearest total
 };

@@ -78,7 +78,7 @@ nlohmann::json PromptGame::save() const { return {{"scores", scores_}}; }
 
 void PromptGame::load(const nlohmann::json& state, std::size_t bins) {
   std::vector<double> scores;
-  // JSON has no NaN
+  // null is NaN, which JSON does not have
   for (const auto& score : state.at("scores"))
     scores.push_back(score.is_null() ? NAN : score.get<double>());
   require<StorageError>(

@@ -29,8 +29,8 @@ class PromptGame {
   double cap(double weight) const;                            ///< min(weight, w_max)
   double capped_weight(std::size_t bin) const;                ///< min(w_t, w_max) of eq. 16
   std::vector<double> probabilities(std::size_t bins) const;  ///< q_t of eq. 15
-  /// q_t over the bins where something is `present`, 0 elsewhere; B and the sum are over those
-  /// bins.
+  /// [bins] q_t over the bins with present[b] > 0, 0 for all others. B and the sum of eq. 15 are
+  /// over these bins as well.
   std::vector<double> probabilities(const std::vector<std::int64_t>& present) const;
   double eta() const { return eta_; }
   double gamma() const { return gamma_; }
@@ -39,13 +39,15 @@ class PromptGame {
   void load(const nlohmann::json& state, std::size_t bins);
 
  private:
-  double beta_ = 0.12, eta_ = 0.65, gamma_ = 0.01, weight_cap_ = 15.0;  // the released launchers
-  double score_cap_ = 3.0;    // C, this project's; the released code clips z-scores at 3, but no
-                              // launcher uses z-scores
-  double share_floor_ = 1.0;  // shares are at most 1, so that 1 has no effect
+  double beta_ = 0.12, eta_ = 0.65, gamma_ = 0.01, weight_cap_ = 15.0;  // as in the released
+                                                                        // launchers
+  double score_cap_ = 3.0;    // C, a choice of this project: the released code clips z-scores at 3,
+                              // but no launcher uses z-scores
+  double share_floor_ = 1.0;  // a bin's signal is divided by max(its share of the groups, this):
+                              // with 1, by 1
   std::string score_start_ = "zero";
-  std::vector<double> scores_;  // state; NaN before a bin's first signal, empty before the first
-                                // step
+  // saved state; NaN before a bin's first signal, empty before the first step
+  std::vector<double> scores_;
 };
 
 }  // namespace rollcall::scheduling

@@ -12,12 +12,12 @@ namespace rollcall::scheduling {
 
 struct BetaCounts {
   double right = 0.0, wrong = 0.0;
-  std::uint64_t step = 0;  ///< of the latest result
+  std::uint64_t step = 0;  ///< step of the latest result
   double mean() const { return right / (right + wrong); }
 };
 
-/// Counts by prompt. Only prompts with results are in it; it is ordered, so that equal states give
-/// equal texts.
+/// The counts of each prompt that has results, by prompt id. The map is ordered, so that equal
+/// states give equal texts.
 using BetaTable = std::map<std::uint64_t, BetaCounts>;
 nlohmann::json beta_rows(const BetaTable& table);
 BetaTable beta_table(const nlohmann::json& rows);

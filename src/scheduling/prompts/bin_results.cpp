@@ -34,7 +34,7 @@ struct Means {
   std::vector<double> sum, count;
   explicit Means(std::size_t bins) : sum(bins), count(bins) {}
   void add(std::size_t bin, double value) {
-    if (!(std::abs(value) <= kLargestHeard)) return;  // NaN is unknown and fails as well
+    if (!(std::abs(value) <= kLargestHeard)) return;  // NaN, an unknown value, is left out as well
     sum[bin] += value;
     ++count[bin];
   }

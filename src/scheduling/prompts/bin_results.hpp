@@ -27,7 +27,8 @@ class Signal {
   std::string kind_ = "failure_rate";
 };
 
-/// [bins] each, but for the last member. A prompt drawn twice in a step counts twice.
+/// Every member has an entry per bin, but the last one. A prompt drawn twice in a step counts
+/// twice.
 struct BinResults {
   std::vector<std::int64_t> groups{}, rollouts{};  ///< rollouts with a verdict: what training sees
   std::vector<std::int64_t> drawn{};  ///< rollouts with or without a verdict: what was spent

@@ -124,7 +124,8 @@ void BinnedHistory::load(const std::vector<HistoryRow>& rows) {
                           fmt::format("a saved history of prompt {}", p), kWhy,
                           "resume with the task section the run was started with");
     PromptHistory::Entry& e = history_.entry({p});
-    const std::uint8_t start_bin = e.bin;  // it stays there until restore() has moved all
+    const std::uint8_t start_bin = e.bin;  // the bin in which the prompt is until restore() moves
+                                           // it
     e = entry;
     e.bin = start_bin;
     touched_[p] = true;

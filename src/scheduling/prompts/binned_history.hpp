@@ -37,11 +37,11 @@ class BinnedHistory {
   void bind(ConfigSchema& schema);
 
   using PassRate = std::function<double(PromptId)>;
-  /// After the knobs are set: no outcomes, and every prompt in the bin of its pass rate. Throws
-  /// ConfigError for edges that do not ascend.
+  /// Begins without outcomes, after the knobs are set, and puts every prompt into the bin of its
+  /// pass rate. Throws ConfigError for edges that do not ascend.
   void start(std::uint64_t prompts, const PassRate& pass_rate);
-  /// Estimate of pass@k by eq. 10 (arXiv:2601.19280): the share of the remembered groups that held
-  /// a correct answer; `otherwise` for a prompt without any.
+  /// Estimate of pass@k by eq. 10 (arXiv:2601.19280): the share of the prompt's remembered groups
+  /// that held a correct answer; `otherwise` where no group is remembered.
   double pass_rate(PromptId prompt, double otherwise) const;
   const DifficultyBins& bins() const { return bins_; }
   StepBins step_bins(const std::vector<GroupPlan>& groups) const;
@@ -50,8 +50,8 @@ class BinnedHistory {
 
   void prefetch(PromptId prompt) const;
   void prefetch_places(const std::vector<GroupReport>& reports) const;
-  /// Adds the reports' outcomes and moves their prompts to the bins that follow. Prompts whose row
-  /// differs from before are noted in `changes`.
+  /// Adds the reports' outcomes and moves their prompts to the bins of their new pass rates. Notes
+  /// prompts whose row has become another one in `changes`.
   void learn(const std::vector<GroupReport>& reports, const PassRate& pass_rate,
              ChangeList& changes);
 
@@ -59,10 +59,10 @@ class BinnedHistory {
   std::vector<HistoryRow> rows() const;
   /// Rows of these prompts; none where no history is kept.
   std::vector<HistoryRow> rows(const std::vector<std::uint32_t>& prompts) const;
-  /// Takes saved rows over the start. Throws StorageError when they do not fit.
+  /// Loads saved rows, after start(). Throws StorageError when they do not fit.
   void load(const std::vector<HistoryRow>& rows);
-  /// Takes rows of a state whose prompts were others: histories and bins follow their prompts, and
-  /// the members of a bin get a new order.
+  /// Loads the rows of a state that was saved with other prompts: histories and bins follow their
+  /// prompts, and the members of a bin get a new order.
   void load_changed(const std::vector<HistoryRow>& rows, const PromptMap& map);
 
  private:
@@ -74,9 +74,9 @@ class BinnedHistory {
   std::vector<double> inner_edges_ = {1.0 / 6, 2.0 / 6, 3.0 / 6, 4.0 / 6, 5.0 / 6};
   double margin_ = 0.03;           // hysteresis of the released launchers
   bool exclude_extremes_ = false;  // as two of the released launchers do
-  PromptHistory history_;          // state
-  DifficultyBins bins_;            // state
-  std::vector<bool> touched_;      // state: [prompts] whose history or bin differs from the start
+  PromptHistory history_;          // saved state
+  DifficultyBins bins_;            // saved state
+  std::vector<bool> touched_;  // saved state: [prompts] whose history or bin differs from the start
 };
 
 }  // namespace rollcall::scheduling

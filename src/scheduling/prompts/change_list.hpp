@@ -29,7 +29,7 @@ class ChangeList {
   }
 
  private:
-  std::vector<bool> is_in_list_;  // [prompts]
+  std::vector<bool> is_in_list_;  // [prompts] whether the prompt is in list_
   std::vector<std::uint32_t> list_;
 };
 

@@ -38,7 +38,7 @@ class DifficultyBins {
   using Moved = std::optional<std::array<std::uint32_t, 2>>;
   Moved update(PromptId prompt, double estimate);  ///< by a new estimate, with hysteresis; returns
                                                    ///< the prompts whose places have changed
-  Moved put(PromptId prompt, std::int32_t bin);    ///< into this bin
+  Moved put(PromptId prompt, std::int32_t bin);    ///< moves the prompt into bin `bin`
   std::uint32_t slot(PromptId prompt) const { return slot_[prompt.value]; }
   void prefetch(PromptId prompt) const { __builtin_prefetch(&slot_[prompt.value], 1); }
   void prefetch_place(PromptId prompt) const {
@@ -62,7 +62,7 @@ class DifficultyBins {
   double margin_ = 0.0;
   bool exclude_extremes_ = false;
   PromptHistory* history_ = nullptr;                // stores each prompt's bin
-  std::vector<std::deque<std::uint32_t>> members_;  // [bins] ids
+  std::vector<std::deque<std::uint32_t>> members_;  // [bins] ids of the bin's prompts
   std::vector<std::uint32_t> slot_;                 // [prompts] place in its bin's list
 };
 

@@ -1,4 +1,4 @@
-// What all pieces of a policy know of the prompts: the prompt table, recent outcomes with
+// What all pieces of a scheduler know of the prompts: the prompt table, recent outcomes with
 // difficulty bins, and success estimates. It learns once a step, and the pieces share it.
 #pragma once
 
@@ -38,10 +38,10 @@ class Knowledge {
   void bind(ConfigSchema& schema);
   /// Begins without any results, after the knobs are set.
   void start();
-  std::vector<Need> needs() const;  ///< a prior, where prior_required says so
+  std::vector<Need> needs() const;  ///< PromptTable::prior, if the knob prior_required is set
   std::uint64_t size() const { return prompts.size(); }
 
-  /// End of a step.
+  /// Learns from the reports of a step, at its end.
   void learn(const std::vector<GroupReport>& reports);
   /// What the pieces learn of these reports: the reports themselves, unless `control` says
   /// otherwise. Valid until the next call.
@@ -76,14 +76,14 @@ class Knowledge {
   /// `head`: what head() or save() returned; `rows`: of take_rows(), or rows_of() of save().
   /// Throws StorageError when they do not fit.
   void load(const nlohmann::json& head, const PromptRows& rows);
-  /// Loads a state whose prompts were others: histories and bins follow their prompts.
+  /// Loads a state that was saved with other prompts: histories and bins follow their prompts.
   void load_changed(const nlohmann::json& head, const PromptRows& rows, const PromptMap& map);
 
  private:
   bool uses_success_ = false;
   bool prior_required_ = false;  // for rows whose method is the value model
   EstimateKnobs estimate_;       // prior_success = 0.5 is shared: a new prompt starts in the middle
-  SuccessEstimate success_;      // state
+  SuccessEstimate success_;      // saved state
   BinResults latest_;
   ChangeList changes_;
 };

@@ -11,9 +11,8 @@
 namespace rollcall::scheduling {
 namespace {
 
-// Quantiles 0.975 of Student's t with 1 to 30 degrees of freedom (any table of it); beyond, their
-// expansion in 1/f
-// (Abramowitz and Stegun 26.7.5) is off by less than 1e-4.
+// Quantiles 0.975 of Student's t with 1 to 30 degrees of freedom (any table of it). Beyond, their
+// expansion in 1/f (Abramowitz and Stegun 26.7.5) is off by less than 1e-4.
 constexpr double kQuantile[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
                                 2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
                                 2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,

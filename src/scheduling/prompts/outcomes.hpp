@@ -21,12 +21,12 @@ inline double success(const GroupReport& report) {
   return report.correct.empty() ? 0.0 : right(report) / double(report.correct.size());
 }
 
-/// Largest absolute value that a policy may learn from. Sums of the squares of larger numbers could
-/// exceed the range of a double.
+/// Largest absolute value that a scheduler may learn from. Sums of the squares of larger numbers
+/// could exceed the range of a double.
 inline constexpr double kLargestHeard = 1e100;
 
-/// What a bandit is paid for a group: its mean absolute advantage or, where it was not measured,
-/// that of standardised 0/1 rewards.
+/// What a bandit is paid for a group: the group's mean absolute advantage or, where it was not
+/// measured, 2 sqrt(p (1 - p)), its value for standardised 0/1 rewards.
 inline double pay(const GroupReport& report) {
   if (!std::isnan(report.mean_abs_advantage))
     return std::min(report.mean_abs_advantage, kLargestHeard);
@@ -34,7 +34,7 @@ inline double pay(const GroupReport& report) {
   return 2.0 * std::sqrt(p * (1.0 - p));
 }
 
-/// Whether its rewards differ, so that a group-relative advantage is not zero everywhere.
+/// Whether the group's rewards differ, so that a group-relative advantage is not zero everywhere.
 inline bool informative(const GroupReport& report) { return differ(report.rewards); }
 
 /// [rollouts] (r - mean) / std of the group (population std). It is zero for a reward that differs

@@ -22,8 +22,8 @@ RandomStream numbers(std::uint64_t seed, Address what, std::uint64_t prompt) {
   return {seed, RandomPurpose::task, what, prompt};
 }
 
-/// Student's t with 3 degrees of freedom. It has no fourth moment, so a few prompts are never
-/// solved.
+/// Student's t with 3 degrees of freedom. Its tails are heavy (there is no fourth moment), so a few
+/// prompts are never solved.
 double heavy_tailed(const RandomStream& stream) {
   double square = 0.0;
   for (std::uint64_t i = 1; i <= 3; ++i) square += stream.normal(i) * stream.normal(i);

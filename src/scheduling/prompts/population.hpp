@@ -10,7 +10,7 @@
 
 namespace rollcall::scheduling {
 
-/// The prompts are the same for every policy.
+/// A simulation has the same prompts for every scheduler.
 struct Population {
   std::vector<float> difficulty{};   ///< [prompts] logit of failure at skill 0
   std::vector<std::uint8_t> cell{};  ///< [prompts] the skill that a prompt needs: domain and fifth
@@ -21,7 +21,8 @@ struct Population {
 
 Population make_population(std::uint64_t prompts, std::uint64_t seed);
 
-/// A policy over the population. It knows levels and domains, and priors only if it needs them.
+/// Makes a scheduler for the population. It gets levels and domains, and priors only if it needs
+/// them.
 std::unique_ptr<Scheduler> make_scheduler(const SchedulerChoice& choice, const Knobs& knobs,
                                           const Population& population, std::uint64_t seed);
 

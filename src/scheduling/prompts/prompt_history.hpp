@@ -9,7 +9,8 @@
 namespace rollcall::scheduling {
 
 /// Each prompt has 16 bytes: 112 outcome bits, the newest lowest (the released GDRO launchers
-/// remember up to 100), 8 bits for the number of outcomes, and 8 bits for the owner's use.
+/// remember up to 100), 8 bits for the number of outcomes, and 8 bits in which DifficultyBins
+/// stores its bin.
 class PromptHistory {
  public:
   static constexpr int kLongest = 112;
@@ -25,7 +26,7 @@ class PromptHistory {
   void add(PromptId prompt, bool any_correct);
   /// Number of remembered outcomes, at most the window.
   int seen(PromptId prompt) const { return entries_[prompt.value].length; }
-  int passed(PromptId prompt) const;  ///< how many of these groups held a correct answer
+  int passed(PromptId prompt) const;  ///< how many of the remembered groups held a correct answer
   std::uint64_t size() const { return entries_.size(); }
   Entry& entry(PromptId prompt) { return entries_[prompt.value]; }
   const Entry& entry(PromptId prompt) const { return entries_[prompt.value]; }

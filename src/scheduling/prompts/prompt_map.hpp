@@ -13,11 +13,12 @@ class PromptMap {
  public:
   /// Content hashes when the state was saved, and now. Equal prompts are matched in their order.
   PromptMap(const std::vector<std::uint64_t>& then, const std::vector<std::uint64_t>& now);
-  std::optional<PromptId> now(std::uint64_t then) const;  ///< empty: gone, or unknown
+  std::optional<PromptId> now(std::uint64_t then) const;  ///< where prompt `then` is now; empty: it
+                                                          ///< is gone or unknown
   std::uint64_t kept() const { return kept_; }
 
  private:
-  std::vector<std::int64_t> now_;  // [prompts then] -1: gone
+  std::vector<std::int64_t> now_;  // [prompts of the saved state] the prompt's present id; -1: gone
   std::uint64_t kept_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a policy knows of single prompts, as rows. They are the large part of its state, and a
+// What a scheduler knows of single prompts, as rows. They are the large part of its state, and a
 // checkpoint writes only the rows that have changed.
 #pragma once
 
@@ -38,7 +38,7 @@ struct PromptRows {
 /// width of a row in bytes (u32), zero (u32) and the number of rows (u64); then the rows of the
 /// tables one after the other, as the structures above lie in memory.
 std::string to_bytes(const PromptRows& rows);
-/// Throws StorageError when the bytes are not such a file.
+/// Throws StorageError when the bytes are not in the format of to_bytes().
 PromptRows rows_from_bytes(std::string_view bytes);
 
 /// Merges newer rows into `rows`; rows of the same prompts are replaced.

@@ -73,12 +73,13 @@ class SuccessEstimate {
    private:
     static constexpr std::uint32_t kNever = 0xFFFFFFFF;
     std::vector<std::array<double, 2>> counts_;  // [prompts] right, wrong
-    std::vector<std::uint32_t> step_;            // [prompts]
+    std::vector<std::uint32_t> step_;            // [prompts] step of the latest result; kNever:
+                                                 // none
   };
   static Counts faded(const Counts& counts, double decay, std::uint64_t step);
   const EstimateKnobs* knobs_;
-  std::map<std::int32_t, Counts> level_;  // state
-  PromptCounts prompt_;                   // state
+  std::map<std::int32_t, Counts> level_;  // saved state
+  PromptCounts prompt_;                   // saved state
 };
 
 }  // namespace rollcall::scheduling

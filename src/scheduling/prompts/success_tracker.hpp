@@ -31,8 +31,8 @@ class SuccessTracker {
 
   /// One prompt's results. All are counts of rollouts.
   struct Counts {
-    double right = 0.0, wrong = 0.0;  ///< faded, including the start
-    double solved = 0.0, seen = 0.0;  ///< of the whole run, not faded
+    double right = 0.0, wrong = 0.0;  ///< faded counts, which begin with the N0 rollouts
+    double solved = 0.0, seen = 0.0;  ///< counts of the whole run, not faded
     double prior() const { return right / (right + wrong); }
     /// Mean of Beta(1 + solved, 1 + failed): MSSR, arXiv:2512.18215.
     double posterior() const { return (1.0 + solved) / (2.0 + seen); }
@@ -48,7 +48,8 @@ class SuccessTracker {
  private:
   SuccessSection law_{};
   std::vector<float> predicted_;
-  std::map<std::uint64_t, Counts> counts_;  // state; ordered, so that equal states are equal texts
+  // saved state; ordered, so that equal states are equal texts
+  std::map<std::uint64_t, Counts> counts_;
 };
 
 }  // namespace rollcall::scheduling

@@ -25,7 +25,8 @@ class MakeUpRounds final : public Rounds {
 
  private:
   std::string depth_ = "equal";
-  std::int64_t limit_ = 32;  // equal treatment; 64 when hardness-weighted
+  std::int64_t limit_ = 32;  // the paper's for equal treatment; it has 64 for hardness-weighted
+                             // treatment
   bool standardised_ = false;
 };
 

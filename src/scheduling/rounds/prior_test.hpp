@@ -31,7 +31,7 @@ class PriorTestRounds final : public Rounds {
 
  private:
   const Knowledge* knowledge_;
-  std::int64_t rounds_ = 12;  // the paper's k_init 4 and k_max 16
+  std::int64_t rounds_ = 12;  // from the paper's k_init 4 to its k_max 16
   double cost_ = 0.0039;
 };
 

@@ -49,7 +49,7 @@ Decision WidestIntervalRounds::next(const StepRequest& request, std::uint32_t ro
   const auto priority = [&](std::size_t i) {
     const auto n = double(have[i]);
     if (have[i] >= request.max_rollouts) return -1.0;
-    if (n < 2) return std::numeric_limits<double>::infinity();  // no interval yet
+    if (n < 2) return std::numeric_limits<double>::infinity();  // one rollout has no interval yet
     return half_width(n, spread[i]) - half_width(n + 1, spread[i]) +
            bonus_ * std::sqrt(explore / n);
   };

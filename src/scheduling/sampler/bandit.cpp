@@ -42,7 +42,7 @@ void BanditSampler::bind(ConfigSchema& s) {
 double BanditSampler::worth(std::size_t arm, double tries, double all_tries) const {
   const Arm& a = arms_known_[arm];
   const double mean = a.tried > 0 ? a.won / a.tried : 0.0;
-  // untried arms first
+  // An arm that was never played comes first.
   if (rule_ == Rule::epsilon) return a.tried > 0 ? mean : std::numeric_limits<double>::infinity();
   return tries > 0 ? mean + width_ * std::sqrt(std::log(std::max(all_tries, 1.0)) / tries)
                    : std::numeric_limits<double>::infinity();
@@ -67,7 +67,7 @@ std::vector<double> BanditSampler::chances(const StepRequest& request,
   std::size_t best = arms();
   double best_worth = -1.0;
   for (std::size_t a = 0; a < arms(); ++a) {
-    if (std::int64_t(size(a)) <= pulled[a]) continue;  // used up
+    if (std::int64_t(size(a)) <= pulled[a]) continue;  // the step has all prompts of the arm
     const Arm& known = arms_known_[a];
     const double missed = std::max(0.0, known.tried - known.won);
     const double value =

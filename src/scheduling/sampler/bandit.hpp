@@ -24,7 +24,8 @@ class BanditSampler final : public ArmSampler {
   void bind(ConfigSchema& knobs) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  std::vector<std::pair<std::string, double>> metrics() const override;  ///< bandit/value/<arm>
+  /// Metrics named bandit/value/<arm>.
+  std::vector<std::pair<std::string, double>> metrics() const override;
 
  private:
   struct Arm {
@@ -35,11 +36,12 @@ class BanditSampler final : public ArmSampler {
   void observe(const std::vector<std::vector<const GroupReport*>>& by_arm) override;
   double worth(std::size_t arm, double tries, double all_tries) const;
   Rule rule_;
-  double rate_ = 0.5, temperature_ = 1.0;                // the paper's, for countdown
+  double rate_ = 0.5, temperature_ = 1.0;                // the paper's, for the task Countdown
   double epsilon_ = 0.1, width_ = 1.0, discount_ = 0.9;  // a discount of 0.9 is a memory of 10
                                                          // steps, as in the success estimate
-  bool absent_decays_ = true;                            // as the published code does
-  std::vector<Arm> arms_known_;                          // state
+  bool absent_decays_ = true;                            // an arm without a group has paid 0, as in
+                                                         // the published code
+  std::vector<Arm> arms_known_;                          // saved state
 };
 
 }  // namespace rollcall::scheduling

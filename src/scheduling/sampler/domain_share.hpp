@@ -17,7 +17,8 @@ class DomainShareSampler final : public ArmSampler {
   void bind(ConfigSchema& knobs) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  std::vector<std::pair<std::string, double>> metrics() const override;  ///< domain/rate/<domain>
+  /// Metrics named domain/rate/<domain>.
+  std::vector<std::pair<std::string, double>> metrics() const override;
 
  private:
   std::vector<double> chances(const StepRequest& request,
@@ -25,10 +26,10 @@ class DomainShareSampler final : public ArmSampler {
   void observe(const std::vector<std::vector<const GroupReport*>>& by_arm) override;
   std::vector<double> targets() const;  ///< [domains], sums to 1
   std::vector<double> rates() const;    ///< [domains], sums to 1
-  std::vector<double> target_;    // by ascending domain; empty: the domains' shares of the training
-                                  // prompts
-  std::vector<double> finished_;  // state: [domains] rollouts since the start; empty before the
-                                  // first step
+  std::vector<double> target_;  // by ascending domain; empty: the domains' shares of the training
+                                // prompts
+  // saved state: [domains] rollouts since the start; empty before the first step
+  std::vector<double> finished_;
 };
 
 }  // namespace rollcall::scheduling

@@ -30,7 +30,7 @@ class GdroResample final : public Sampler {
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }
-  /// gdro/probability/<bin>
+  /// Metrics named gdro/probability/<bin>.
   std::vector<std::pair<std::string, double>> metrics() const override;
 
  private:
@@ -38,7 +38,7 @@ class GdroResample final : public Sampler {
 
   Knowledge* knowledge_;
   std::string draw_by_ = "probability";
-  PromptGame game_;  // state
+  PromptGame game_;  // saved state
 };
 
 }  // namespace rollcall::scheduling

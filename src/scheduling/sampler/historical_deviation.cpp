@@ -30,7 +30,7 @@ std::vector<PromptDraw> HistoricalDeviationSampler::choose(const StepRequest& re
       if (std::int64_t(ranked_.size()) < kept_) ranked_.push_back(prompt.value);
     }
   }
-  // a refill wants other prompts
+  // A refill asks for prompts beyond those that are kept.
   if (ranked_.empty() || !held.empty()) return order_.choose(request, held);
   std::vector<PromptDraw> draws;
   for (std::uint32_t i = 0; draws.size() < std::size_t(request.prompts); ++i) {

@@ -34,9 +34,9 @@ class HistoricalDeviationSampler final : public Sampler {
   const Knowledge* knowledge_;
   std::int64_t kept_ = 1;
   double rank_after_ = 0.5;
-  UniformSampler order_;                    // state
-  std::map<std::uint64_t, Series> series_;  // state
-  std::vector<std::uint64_t> ranked_;       // state: the kept prompts; empty before the ranking
+  UniformSampler order_;                    // saved state
+  std::map<std::uint64_t, Series> series_;  // saved state
+  std::vector<std::uint64_t> ranked_;  // saved state: the kept prompts; empty before the ranking
 };
 
 }  // namespace rollcall::scheduling

@@ -12,7 +12,8 @@ namespace {
 constexpr double kFits = 2.0, kUnknown = 1.0;  // scores of prompts that fit (this or more), and of
                                                // prompts without results
 
-/// Repeats the same prompts, each as a draw of its own, until there are `wanted`.
+/// Draws the given prompts again and again, each time with the next draw number, until there are
+/// `wanted` draws.
 void fill(std::vector<PromptDraw>& draws, std::size_t wanted) {
   for (std::size_t i = 0; !draws.empty() && draws.size() < wanted; ++i)
     draws.push_back({draws[i].prompt, draws[i].draw + 1, draws[i].probability});
@@ -50,7 +51,7 @@ std::vector<PromptDraw> PairSampler::side(const StepRequest& request, std::size_
   auto draws =
       take(*knowledge_, measured_before_ ? 0 : request.step, wanted, held, score, By::score);
   if (!pairs_only_ || draws.empty()) return draws;
-  // the best comes first
+  // draws descend by score
   const double least = score[draws.front().prompt.value] >= kFits ? kFits : kUnknown;
   std::erase_if(draws, [&](const PromptDraw& draw) { return score[draw.prompt.value] < least; });
   return draws;
@@ -75,7 +76,7 @@ std::vector<PromptDraw> PairSampler::choose(const StepRequest& request,
     if (i < hard.size()) draws.push_back(hard[i]);
     if (i < easy.size()) draws.push_back(easy[i]);
   }
-  // no other prompts are left
+  // Only prompts are left whose rollouts were all right or all wrong.
   if (draws.empty())
     draws = take(*knowledge_, request.step, wanted, held,
                  std::vector<double>(knowledge_->size(), 0.0), By::score);

@@ -37,7 +37,8 @@ class PairSampler final : public Sampler {
   const Knowledge* knowledge_;
   double hard_below_ = 0.5, easy_above_ = 0.5;
   bool pairs_only_ = false, measured_before_ = false;
-  std::map<std::uint64_t, double> success_;  // state
+  // saved state: success rate of each prompt's latest group
+  std::map<std::uint64_t, double> success_;
 };
 
 }  // namespace rollcall::scheduling

@@ -48,7 +48,8 @@ class RankedSampler : public Sampler {
 
  protected:
   explicit RankedSampler(const Knowledge& knowledge) : knowledge_(&knowledge) {}
-  virtual std::vector<double> scores(const StepRequest& request) = 0;  ///< [prompts]
+  virtual std::vector<double> scores(const StepRequest& request) = 0;  ///< [prompts] the score of
+                                                                       ///< each
   virtual By by() const { return By::score; }
   const Knowledge& knowledge() const { return *knowledge_; }
 

@@ -11,7 +11,8 @@
 namespace rollcall::scheduling {
 namespace {
 
-// GRESO's published code
+// As in GRESO's published code: the least chance of a prompt, the change of p_easy and p_hard, and
+// the bounds of both.
 constexpr double kLeast = 0.01, kChange = 0.01, kLow = 0.05, kHigh = 0.95;
 
 }  // namespace

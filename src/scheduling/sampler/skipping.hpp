@@ -26,7 +26,7 @@ class SkippingSampler : public Sampler {
 
  private:
   const Knowledge* knowledge_;
-  UniformSampler order_;  // state
+  UniformSampler order_;  // saved state
 };
 
 /// Skips a prompt with the chance 1 - max(p^z, 0.01), where z is the number of its latest groups in
@@ -44,17 +44,17 @@ class SkipUninformativeSampler final : public SkippingSampler {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  /// greso/p_easy, greso/p_hard
+  /// Metrics named greso/p_easy and greso/p_hard.
   std::vector<std::pair<std::string, double>> metrics() const override;
   bool hears_rewards() const override { return true; }
   double skip_chance(PromptId prompt) const;
 
  private:
   bool skips(std::uint64_t step, PromptId prompt) const override;
-  double p_easy_ = 0.5, p_hard_ = 0.5;              // state; starts as in the published code
-  double target_ = 0.25;                            // the published code's
-  std::map<std::uint64_t, std::int32_t> in_a_row_;  // state: z by prompt, positive for easy groups,
-                                                    // negative for hard ones
+  double p_easy_ = 0.5, p_hard_ = 0.5;  // saved state; starts as in the published code
+  double target_ = 0.25;                // zero_variance_target, as in the published code
+  // saved state: z by prompt, positive for easy groups, negative for hard ones
+  std::map<std::uint64_t, std::int32_t> in_a_row_;
 };
 
 /// No positive resampling: a prompt whose pass rate over the run is `solved_at` or more is not
@@ -72,7 +72,8 @@ class SkipSolvedSampler final : public SkippingSampler {
  private:
   bool skips(std::uint64_t step, PromptId prompt) const override;
   double solved_at_ = 0.9;
-  std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>> seen_;  // state: right, rollouts
+  // saved state, by prompt: numbers of right rollouts and of all rollouts
+  std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>> seen_;
 };
 
 }  // namespace rollcall::scheduling

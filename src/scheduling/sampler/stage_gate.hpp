@@ -10,8 +10,8 @@ namespace rollcall::scheduling {
 /// fading pass rate f <- gate_decay f + (1 - gate_decay) * pass rate of the step's groups of that
 /// stage. When f reaches gate_success, the next stage begins with f = 0; the last stage does not
 /// end (arXiv:2508.11360: trajectories in stages from easy to hard; the rule for the next stage is
-/// this project's). Where a stage has fewer prompts than a step wants, prompts of others fill the
-/// step.
+/// this project's). Where a stage has fewer prompts than a step wants, prompts of other stages fill
+/// the step.
 class StageGateSampler final : public ArmSampler {
  public:
   explicit StageGateSampler(Knowledge& knowledge) : ArmSampler(knowledge, "level") {

@@ -19,7 +19,7 @@ class TargetDifficultySampler final : public RankedSampler {
  private:
   std::vector<double> scores(const StepRequest& request) override;
   By by() const override { return temperature_ > 0 ? By::chance : By::score; }
-  double target_ = 0.5;  // both papers
+  double target_ = 0.5;  // as in both papers
   double temperature_ = 0.0;
   std::int64_t pool_factor_ = 0;
 };

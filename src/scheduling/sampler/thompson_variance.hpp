@@ -26,7 +26,8 @@ class ThompsonVarianceSampler final : public RankedSampler {
   /// The share of evidence that is left after the steps between the two.
   double kept(std::uint64_t from, std::uint64_t to) const;
   double fade_all_ = 0.001, fade_sampled_ = 0.8;
-  BetaTable counts_;  // state: evidence without the Beta(1, 1) prior, as of the step noted with it
+  // saved state: evidence without the Beta(1, 1) prior, as of the step noted with it
+  BetaTable counts_;
 };
 
 }  // namespace rollcall::scheduling

@@ -21,7 +21,7 @@ class TierScheduleSampler final : public ArmSampler {
  private:
   double from_ = 0.3, to_ = 0.7;       // t1 and t2 of the paper
   std::vector<double> start_, final_;  // by ascending level; empty: linear
-  std::vector<double> mix_;            // of the latest step
+  std::vector<double> mix_;            // shares of the levels in the latest step
 };
 
 }  // namespace rollcall::scheduling

@@ -25,7 +25,7 @@ class TrackedDeviationSampler final : public RankedSampler {
   std::vector<double> scores(const StepRequest& request) override;
   By by() const override { return By::chance; }
   double exploration_ = 0.05;  // the paper's
-  SuccessTracker tracker_;     // state
+  SuccessTracker tracker_;     // saved state
 };
 
 }  // namespace rollcall::scheduling

@@ -33,10 +33,10 @@ class UniformSampler final : public Sampler {
   /// The next `prompts` of the order, distinct and outside `held`.
   std::vector<std::uint64_t> pass(std::uint64_t prompts, const std::vector<PromptId>& held);
   std::uint64_t population_, seed_;
-  std::uint64_t epoch_ = 0, cursor_ = 0;  // state: the next position of the epoch's order
-  std::vector<std::uint64_t> deferred_;   // state: prompts of this epoch that were passed over
-  std::uint64_t candidate_epoch_ = 0;     // state: epoch of steps with candidates
-  std::set<std::uint64_t> passed_;        // state: prompts that were drawn in that epoch
+  std::uint64_t epoch_ = 0, cursor_ = 0;  // saved state: the next position of the epoch's order
+  std::vector<std::uint64_t> deferred_;  // saved state: prompts of this epoch that were passed over
+  std::uint64_t candidate_epoch_ = 0;    // saved state: epoch of steps with candidates
+  std::set<std::uint64_t> passed_;       // saved state: prompts that were drawn in that epoch
 };
 
 }  // namespace rollcall::scheduling

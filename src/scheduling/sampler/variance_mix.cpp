@@ -30,7 +30,7 @@ double VarianceMixSampler::score(std::uint64_t step, PromptId prompt) const {
 std::vector<PromptDraw> VarianceMixSampler::choose(const StepRequest& request,
                                                    const std::vector<PromptId>& held) {
   std::vector<double> weight(knowledge_->size());
-  // log 0: only when nothing else is left
+  // A weight of 0 has the score -infinity: such a prompt is taken only when no others are left.
   for (std::uint64_t p = 0; p < weight.size(); ++p) weight[p] = std::log(score(request.step, {p}));
   const auto wanted = std::size_t(request.prompts);
   auto draws = take(*knowledge_, request.step, std::size_t(share_ * double(wanted)), held, weight,

@@ -38,8 +38,8 @@ class VarianceMixSampler final : public Sampler {
   // the released configuration's; the paper has weights 0.8 and 0.2
   double share_ = 0.5, outcome_weight_ = 1.0, diversity_weight_ = 0.0;
   std::string measure_ = "self_bleu";
-  UniformSampler shuffle_;                     // state
-  std::map<std::uint64_t, double> diversity_;  // state
+  UniformSampler shuffle_;                     // saved state
+  std::map<std::uint64_t, double> diversity_;  // saved state: latest one by prompt
 };
 
 }  // namespace rollcall::scheduling

@@ -25,11 +25,11 @@ std::vector<std::uint8_t> CleanPositivesSelection::choose(const GroupReport& rep
   const auto least = [&](const auto& kind) {
     return std::min<std::int64_t>(least_, std::int64_t(kind.size()));
   };
-  // halves to even
+  // Halves are rounded to the even number.
   const auto part = [&](const auto& kind) {
     return std::int64_t(std::nearbyint(share_ * double(kind.size())));
   };
-  // too few to choose from
+  // The shares of both kinds are below clean_least, so all rollouts train.
   if (part(bad) < least_ && part(good) < least_)
     return std::vector<std::uint8_t>(report.correct.size(), 1);
   std::int64_t wrong = part(bad), right = m - wrong;

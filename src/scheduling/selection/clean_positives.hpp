@@ -7,9 +7,10 @@
 namespace rollcall::scheduling {
 
 /// m = round(clean_share n) rollouts train. Wrong and right ones are taken in proportion (halves
-/// round to even), but at least clean_least of each kind where there are enough. Wrong ones are
-/// taken by sample number, which is a uniform choice. Right ones are taken by the largest reward,
-/// so a right answer is unclean if its reward is reduced (for its format or length); equal ones by
+/// round to even), but at least clean_least of each kind where there are enough. Where the
+/// proportional part of neither kind reaches clean_least, all rollouts train. Wrong ones are taken
+/// by sample number, which is a uniform choice. Right ones are taken by the largest reward, so a
+/// right answer is unclean if its reward is reduced (for its format or length); equal ones by
 /// sample number. Groups whose rewards do not differ leave the step (arXiv:2508.20722 and its
 /// released code, which adds the share of failed tool calls to the penalty). Where no group has
 /// differing rewards, nothing trains.
@@ -19,11 +20,12 @@ class CleanPositivesSelection final : public Selection {
   bool hears_rewards() const override { return true; }
   std::vector<GroupTraining> select(const StepRequest& request,
                                     const std::vector<GroupReport>& reports) override;
-  std::vector<std::uint8_t> choose(const GroupReport& report) const;  ///< [n]
+  std::vector<std::uint8_t> choose(const GroupReport& report) const;  ///< [n] 1 for rollouts that
+                                                                      ///< train, else 0
 
  private:
-  double share_ = 0.5;      // 16 of 32
-  std::int64_t least_ = 2;  // of each kind
+  double share_ = 0.5;      // the paper trains on 16 of 32 rollouts
+  std::int64_t least_ = 2;  // rollouts of each kind
 };
 
 }  // namespace rollcall::scheduling

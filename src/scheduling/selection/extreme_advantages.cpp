@@ -17,7 +17,8 @@ void ExtremeAdvantagesSelection::bind(ConfigSchema& s) {
 std::vector<GroupTraining> ExtremeAdvantagesSelection::select(
     const StepRequest& request, const std::vector<GroupReport>& reports) {
   using Place = std::pair<std::size_t, std::size_t>;  // group, rollout
-  std::vector<double> advantage;                      // of the rollouts that have one
+  std::vector<double> advantage;                      // of the rollouts in `where`, whose advantage
+                                                      // is not 0
   std::vector<GroupTraining> groups;
   std::vector<Place> where, zero;
   for (const GroupReport& report : reports) {

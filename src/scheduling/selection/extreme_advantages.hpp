@@ -23,7 +23,7 @@ class ExtremeAdvantagesSelection final : public Selection {
 
  private:
   double start_ = 0.25, final_ = 0.5;
-  double share_ = 0.0;  ///< of the latest step
+  double share_ = 0.0;  ///< share of the latest step's rollouts that was to stay
 };
 
 }  // namespace rollcall::scheduling

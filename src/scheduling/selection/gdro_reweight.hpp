@@ -19,7 +19,8 @@ namespace rollcall::scheduling {
 ///   probability              q_t over the bins of the step, scaled so that the step's mean is 1,
 ///                            and at most w_max (the released code)
 ///   probability_over_share   q_t over the bins of the step, divided by the bin's share of the
-///                            step's rollouts. A bin counts by q_t alone, as under resampling.
+///                            step's rollouts, and at most w_max. Below that bound a bin counts by
+///                            q_t alone, as under resampling.
 class GdroReweight final : public Selection {
  public:
   explicit GdroReweight(Knowledge& knowledge);
@@ -35,7 +36,7 @@ class GdroReweight final : public Selection {
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }
-  /// gdro/weight/<bin>, gdro/probability/<bin>
+  /// Metrics named gdro/weight/<bin> and gdro/probability/<bin>.
   std::vector<std::pair<std::string, double>> metrics() const override;
 
  private:
@@ -45,7 +46,7 @@ class GdroReweight final : public Selection {
 
   Knowledge* knowledge_;
   std::string weigh_by_ = "omega";
-  PromptGame game_;  // state
+  PromptGame game_;  // saved state
 };
 
 }  // namespace rollcall::scheduling

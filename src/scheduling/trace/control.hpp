@@ -1,5 +1,5 @@
-// Controls: the results that a policy learns from are replaced on purpose. A gain that remains was
-// not made by learning.
+// Controls: the results that a scheduler learns from are replaced on purpose. A gain that remains
+// was not made by learning.
 #pragma once
 
 #include "base/numbers/random.hpp"
@@ -11,7 +11,7 @@
 
 namespace rollcall::scheduling {
 
-/// The results from which a policy learns at the end of a step, instead of the reports:
+/// The results from which a scheduler learns at the end of a step, instead of the reports:
 ///   constant   every reward is 1/2, all are correct, every loss is 0, and every mean absolute
 ///              advantage is 1/2
 ///   shuffled   the step's rollouts (reward with correctness) change places over all its groups,
@@ -26,7 +26,7 @@ class Control {
   void bind(ConfigSchema& knobs);
   bool on() const { return kind_ != "none"; }
   bool inverted() const { return kind_ == "inverted"; }
-  double sign() const { return inverted() ? -1.0 : 1.0; }  ///< of the games' signals
+  double sign() const { return inverted() ? -1.0 : 1.0; }  ///< factor on the games' signals
   std::vector<GroupReport> heard(std::vector<GroupReport> reports,
                                  const RandomStream& random) const;
 

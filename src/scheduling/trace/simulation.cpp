@@ -19,11 +19,12 @@ namespace {
 constexpr double kHeadNoise = 2.0;  // of a quality head, around -1 for a wrong rollout and 1 for a
                                     // right one; it ranks 76 % of such pairs correctly
 constexpr double kDiversityNoise = 0.1;  // of a measured share
-// A group's stream numbers its rollouts from 0: outcomes; from here: what the quality head sees of
-// them; here: the error of its diversity.
+// Addresses in a group's stream: number s decides the outcome of rollout s, number kHead + s is the
+// noise in what the quality head sees of it, and number kDiversity the error of the group's
+// diversity.
 constexpr std::uint64_t kHead = std::uint64_t{1} << 32, kDiversity = std::uint64_t{1} << 33;
 
-/// Columns of the reports that only some policies need.
+/// Columns of the reports that only some schedulers need.
 struct Columns {
   bool predicted = false, diversity = false;
 };
@@ -41,7 +42,7 @@ Columns columns_for(const Scheduler& policy) {
   return columns;
 }
 
-/// A run of a policy, step by step.
+/// A run of a scheduler, step by step.
 class Run {
  public:
   Run(Scheduler& policy, const Population& population, const Simulation& simulation)
@@ -84,7 +85,8 @@ GroupReport Run::answer(const GroupPlan& plan) const {
         report.lengths.push_back(1);
     if (!columns_.predicted) continue;
     const double seen = (correct ? 1.0 : -1.0) + kHeadNoise * random.normal(kHead + s);
-    // Bayes' rule for normals at -1 and 1: the head is calibrated
+    // Bayes' rule for a wrong and a right rollout, which the head sees as normal values around -1
+    // and 1. So its prediction is calibrated.
     const double against = (1.0 - p) / p * std::exp(-2.0 * seen / (kHeadNoise * kHeadNoise));
     report.predicted.push_back(1.0 / (1.0 + against));
   }

@@ -1,5 +1,5 @@
-// A run without a model: a policy chooses prompts, answers are random, and a learner follows the
-// noisy gradient of the rollouts that the policy has chosen. SIMULATION.md says what it can show.
+// A run without a model: a scheduler chooses prompts, answers are random, and a learner follows the
+// noisy gradient of the chosen rollouts. SIMULATION.md says what it can show.
 #pragma once
 
 #include "scheduling/prompts/population.hpp"
@@ -17,7 +17,7 @@ struct Simulation {
   std::uint64_t seed = 1;
   std::int64_t steps = 300;
   std::int64_t prompts_per_step = 256;
-  std::int64_t rollouts_per_prompt = 8;  ///< mean
+  std::int64_t rollouts_per_prompt = 8;  ///< mean over the prompts of a step
   std::int64_t min_rollouts = 2, max_rollouts = 32;
   double rate = 0.01;        ///< learning rate of the learner
   double noise = 3.0;        ///< standard deviation of a rollout's gradient, per coordinate
@@ -33,9 +33,9 @@ struct SimulationPoint {
   double signal = 0.0;  ///< sum of A (r - p) over the trained rollouts, without weights
 };
 
-/// Runs a policy from skill 0; the first point is before the first step. Outcomes are addressed by
-/// (step, prompt, draw, sample), so that schedulers that draw the same rollouts see the same
-/// answers. Throws ConfigError when the policy needs what the simulation has no source for.
+/// Runs a scheduler from skill 0; the first point is before the first step. Outcomes are addressed
+/// by (step, prompt, draw, sample), so that schedulers that draw the same rollouts see the same
+/// answers. Throws ConfigError when the scheduler needs what the simulation has no source for.
 std::vector<SimulationPoint> simulate(Scheduler& policy, const Population& population,
                                       const Simulation& simulation);
 

@@ -51,7 +51,7 @@ std::optional<std::vector<GroupReport>> part_of(const std::vector<GroupPlan>& ro
   return parts;
 }
 
-/// The groups of all rounds, one entry for each group.
+/// Adds the groups of a round to those of the rounds before, with one entry for each group.
 void add_round(std::vector<GroupPlan>& drawn, const std::vector<GroupPlan>& round) {
   for (const GroupPlan& group : round) {
     const auto same = std::find_if(drawn.begin(), drawn.end(),
@@ -86,7 +86,7 @@ json training_of(const Training& training, const std::vector<GroupReport>& repor
 }  // namespace
 
 struct Trace::Line {
-  std::optional<StepRequest> request;                // none: results alone
+  std::optional<StepRequest> request;                // empty: the line has results alone
   std::optional<std::vector<GroupReport>> returned;  // of the step before, or of its latest round;
                                                      // ascending GroupId
   std::map<GroupId, std::size_t> places{};           // place of each returned group in its list
@@ -208,7 +208,7 @@ Trace::Line Trace::parse(std::string_view text, std::size_t number_of_line) {
 void Trace::hear(const Line& line) {
   merge_reports(open_->reports, *line.returned);
   open_->places.insert(line.places.begin(), line.places.end());
-  for (const GroupReport& part : *line.returned) {  // of a group's rounds the latest that tells
+  for (const GroupReport& part : *line.returned) {  // values of later rounds replace earlier ones
     const auto whole = std::lower_bound(open_->reports.begin(), open_->reports.end(), part,
                                         [](const auto& a, const auto& b) { return a.id < b.id; });
     if (!std::isnan(part.loss)) whole->loss = part.loss;
@@ -217,7 +217,7 @@ void Trace::hear(const Line& line) {
   }
 }
 
-/// Another round of the open step, if there is one.
+/// Decides another round of the open step, and returns false if there is none.
 bool Trace::go_on(const std::vector<GroupReport>& returned, ordered_json& out) {
   if (open_->round.last_round) return false;
   open_->round = policy_->next_round(open_->request, returned);

@@ -1,4 +1,4 @@
-// A policy that is driven by text: each step is a line with a JSON object, and its decision is a
+// A scheduler that is driven by text: each step is a line with a JSON object, and its decision is a
 // line with a JSON object.
 #pragma once
 
@@ -21,40 +21,41 @@ namespace rollcall::scheduling {
 /// `prompts`, `levels`, `priors` and `domains`. It may also hold results. These are lists of
 /// objects with `prompt`, `rewards` (the verifier's), `correct`, `lengths`, `loss`,
 /// `mean_abs_advantage`, `drift`, `diversity`, `predicted` and optionally `shaped`, the rewards as
-/// the recipe's reward pieces change them, from which the policy then learns:
+/// the recipe's reward pieces change them, from which the scheduler then learns:
 ///
-///   returned   the results of the previous decision. The policy learns them before it decides this
-///              line's step. A trainer drives a policy in this way.
-///   report     the results of this step. The policy learns them after its decision, whatever it
-///              decided. A log is replayed in this way. A policy of several rounds decides the next
-///              round as long as the report holds the rewards of all that the round before drew.
+///   returned   the results of the previous decision. The scheduler learns them before it decides
+///              this line's step. A trainer drives a scheduler in this way.
+///   report     the results of this step. The scheduler learns them after its decision, whatever
+///              it decided. A log is replayed in this way. A scheduler of several rounds decides
+///              the next round as long as the report holds the rewards of all that the round
+///              before drew.
 ///
 /// A line with `returned` alone answers an open step. If that step's latest answer says `more`, the
-/// policy decides the next round; otherwise the step ends. The next step's line also ends an open
-/// step, with the results so far.
+/// scheduler decides the next round; otherwise the step ends. The next step's line also ends an
+/// open step, with the results so far.
 ///
-/// The policy works on a fixed table of prompts, that of TracePrompts; a line's candidates restrict
-/// its choice.
+/// The scheduler works on a fixed table of prompts, that of TracePrompts; a line's candidates
+/// restrict its choice.
 class Trace {
  public:
-  /// `hears_shaped`: the policy learns from shaped rewards where a line has them, otherwise from
+  /// `hears_shaped`: the scheduler learns from shaped rewards where a line has them, otherwise from
   /// the verifier's.
   Trace(SchedulerChoice choice, Knobs knobs, std::uint64_t seed,
         std::optional<std::uint64_t> prompts, bool hears_shaped = true);
   ~Trace();
   /// The answer to a line. A decision has `selected`, `counts`, `bins`, `weights`, `probabilities`
-  /// if the policy states them, and `more` if it decides another round after the results. Where
+  /// if the scheduler states them, and `more` if it decides another round after the results. Where
   /// results end a step, there is `train`. Between steps there is `state_sha256`, of the state
   /// after the latest step that has ended. Throws InputError naming the line.
   std::string step(std::string_view line, std::size_t number);
-  std::vector<std::string> warnings() const;  ///< of the policy's knobs
+  std::vector<std::string> warnings() const;  ///< about the scheduler's knobs
 
  private:
   struct Line;
   /// A step that was decided and has not ended yet.
   struct Open {
     StepRequest request;
-    Decision round;                           // the latest
+    Decision round;                           // the latest round
     std::vector<GroupReport> reports{};       // of all rounds so far, ascending
     std::map<GroupId, std::size_t> places{};  // place of each group in the first list that named it
   };

@@ -20,7 +20,7 @@ void check_keys(const nlohmann::json& object, const std::vector<std::string>& va
                 const char* what);
 
 const nlohmann::json& member(const nlohmann::json& object, const char* key);
-/// Largest value of what a policy stores in 32 bits: levels and lengths.
+/// Largest level and length: a scheduler stores them in 32 bits.
 inline constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
 std::int64_t whole(const nlohmann::json& value, const std::string& name, std::int64_t least,
                    std::int64_t most = std::int64_t{1} << 53);

@@ -72,8 +72,7 @@ void TracePrompts::make(const json& line) {
 void TracePrompts::check_needs(const Scheduler& policy, const json& line) const {
   for (const Need& need : policy.traits().needs) {
     if (need.field != "prior" && need.field != "domain")
-      continue;  // others concern results, which
-                 // come later
+      continue;  // other needs concern results, which are checked when they come
     const std::string key = need.field + "s";
     check_line(
         line.contains(key) && line.at("prompts").size() == table_.size(),

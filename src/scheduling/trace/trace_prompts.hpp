@@ -1,4 +1,4 @@
-// The prompts of a trace: converts the ids of its lines to places in the policy's table, and back.
+// The prompts of a trace: converts ids in its lines to places in the scheduler's table, and back.
 #pragma once
 
 #include "base/text/json.hpp"
@@ -18,7 +18,7 @@ class TracePrompts {
   /// Makes the table from the first line: its `prompts`, `levels`, `priors` and `domains`. Domains
   /// are numbered in ascending order.
   void make(const nlohmann::json& line);
-  /// Throws InputError where the policy needs `priors` or `domains` and the first line does not
+  /// Throws InputError where the scheduler needs `priors` or `domains` and the first line does not
   /// state them for every prompt.
   void check_needs(const Scheduler& policy, const nlohmann::json& line) const;
   /// Throws InputError where a later line changes levels, priors or domains; it may repeat them.

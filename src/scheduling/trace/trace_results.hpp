@@ -13,15 +13,15 @@ namespace rollcall::scheduling {
 /// An entry of a list of results. The group of its report is not known yet.
 struct TraceResult {
   PromptId prompt;
-  std::size_t place = 0;  ///< in the list
+  std::size_t place = 0;  ///< place of the entry in its list
   GroupReport report{};
 };
 
-/// What entries must state, and from which rewards the policy learns.
+/// What entries must state, and from which rewards the scheduler learns.
 struct TraceColumns {
-  bool shaped = true;  ///< the policy learns from `shaped`, if an entry has it, instead of
+  bool shaped = true;  ///< the scheduler learns from `shaped`, if an entry has it, instead of
                        ///< `rewards`
-  bool predicted = false, diversity = false;  ///< the policy needs them in every entry
+  bool predicted = false, diversity = false;  ///< the scheduler needs them in every entry
 };
 
 /// The results, ascending by prompt. Entries of the same prompt are results of its several draws.

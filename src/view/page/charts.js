@@ -36,7 +36,7 @@ function extremes(points, place) {
   return [low, high];
 }
 
-// "first solved in step 4, not solved in step 9, solved again in step 12"
+// Such as "first solved in step 4, not solved in step 9, solved again in step 12".
 function story(visits) {
   const solved = visits.findIndex((visit) => visit[2] > 0);
   if (solved < 0) return `never solved in ${plural(visits.length, "visit")}`;

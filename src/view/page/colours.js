@@ -8,7 +8,7 @@ const kColours = {
   none: { label: "none", unit: "", steps: [], says: "no colour" },
 };
 
-// value: in thousandths, as the files have it.
+// value: a number in thousandths, as in the data files.
 function colour_class(mode, value) {
   if (value === null || value === undefined || mode === "none") return "";
   const v = value / 1000, steps = kColours[mode].steps;

@@ -6,7 +6,7 @@ let other_sample = 0;
 async function show_step(main, changed) {
   const own = drawing, name = `${state.run}/step-${state.purpose}-${state.step}`;
   const step = await load(name), steps = await load(`${state.run}/steps`);
-  if (own !== drawing) return;  // a later page is being drawn, and the state is its own
+  if (own !== drawing) return;  // a later page is being drawn, and the state belongs to that page
   if (state.prompt !== undefined) {
     state.group = Math.max(0, step.groups.findIndex((group) => group.prompt_id === state.prompt)), state.sample = 0;
     delete state.prompt;

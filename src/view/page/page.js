@@ -2,9 +2,9 @@
 "use strict";
 
 const state = { run: "run-1", beside: "", filter: "all", query: "", colour: "logprob", group: 0, sample: 0 }, names = new Map();
-let shown = null;  // of a step: its data and the samples that are listed
+let shown = null;  // the data of the step that is drawn, and its samples in the list
 
-// #run-1/train/12/3/2?filter=wrong&beside=run-2: run, purpose, step, group, sample
+// The address with changes, such as #run-1/train/12/3/2?filter=wrong&beside=run-2: run, purpose, step, group, sample.
 function address(changes) {
   const s = { ...state, ...("step" in changes ? { view: undefined } : {}), ...changes }, more = new URLSearchParams();
   if (s.filter !== "all") more.set("filter", s.filter);
@@ -38,7 +38,7 @@ function go(changes, how = {}) {
   if (to === location.hash) return void draw();
   const steps_away = "step" in changes || "view" in changes || "run" in changes;
   if (steps_away) location.hash = to;
-  else history.replaceState(null, "", to), draw();  // going through samples leaves no trail of its own
+  else history.replaceState(null, "", to), draw();  // going through samples adds nothing to the browser's history
 }
 
 async function draw() {

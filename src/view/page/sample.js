@@ -42,7 +42,7 @@ function sample_card(where) {
   return card;
 }
 
-// The text stands there until its tokens have come.
+// Replaces the plain text of the answer by its tokens, once their file has come.
 async function fill_tokens(where, answer) {
   const { step, g, i } = where;
   try {
@@ -69,7 +69,7 @@ function turn_tokens(part, places, values) {
   let span = null;
   places.forEach((place, t) => {
     const text = part.pieces[place];
-    if (text === "" && span) return void span.tokens.push(t);  // shown with the one before
+    if (text === "" && span) return void span.tokens.push(t);  // the piece of the token before has this token's text
     const colour = values && state.colour !== "none" ? colour_class(state.colour, value_of(values, state.colour, t)) : "";
     span = el("span", { class: `${colour}${part.special[place] ? " special" : ""}`.trim() || null }, text);
     span.tokens = [t];
