@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace rollcall {
 
@@ -21,20 +22,23 @@ inline void require_output_file(const std::filesystem::path& path, std::string_v
   const std::string kind = is_link(path) ? "a symbolic link" : what_else(path);
   require<ConfigError>(kind.empty(), fmt::format("cannot write {}: it is {}", path.string(), kind),
                        "a file would take its place", "name another file, or leave the option out");
+  std::error_code unknown;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const bool has_folder = std::filesystem::is_directory(folder, unknown);
+  require<ConfigError>(has_folder,
+                       fmt::format("cannot write {}: there is no folder {}{}", path.string(),
+                                   folder.string(), unknown ? ": " + unknown.message() : ""),
+                       "there is nowhere to write to", "make the folder, or name another file");
   std::ifstream earlier(path, std::ios::binary);
   std::string found(beginning.size(), '\0');
   earlier.read(found.data(), std::streamsize(found.size()));
+  const bool is_empty = earlier.is_open() && earlier.gcount() == 0,
+             is_absent = !std::filesystem::exists(path, unknown) && !unknown;
   require<ConfigError>(
-      found == beginning || !std::filesystem::exists(path) ||
-          (earlier.is_open() && earlier.gcount() == 0),
+      found == beginning || is_empty || is_absent,
       fmt::format("cannot write {}: it holds something else than this command writes",
                   path.string()),
       "it would be lost", "name another file, or remove that one");
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  require<ConfigError>(
-      std::filesystem::is_directory(folder),
-      fmt::format("cannot write {}: there is no folder {}", path.string(), folder.string()),
-      "there is nowhere to write to", "make the folder, or name another file");
 }
 
 }  // namespace rollcall
