@@ -52,9 +52,9 @@ constexpr const char* kStarting =
 constexpr LongCommand kLongCommands[] = {
     {"train", kStarting},
     {"sft", kStarting},
-    {"eval", "the evaluation is not kept; the same command makes it anew"},
+    {"eval", "the evaluation is not kept; the same command repeats it"},
     {"score", "the verdicts that are written are whole, but the last line may be cut"},
-    {"prove", "nothing is proved; the same command begins anew"},
+    {"prove", "nothing is proved; the same command starts again"},
     {"archive", "nothing was changed"},
     {"view", "no pages were changed"},
 };

@@ -245,7 +245,7 @@ ExitCode prove_it(ProveFlags flags) {
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().filename() != ".lock") fs::remove_all(entry.path());
   end_on_stop_signals(fmt::format(
-      "nothing is proved; the runs so far are in {}, which the same command begins anew",
+      "nothing is proved; the runs so far are in {}, which the same command starts again",
       folder.string()));
   write_file_atomic(folder / kMarker, "Runs of rollcall prove; may be removed.\n");
   if (flags.seed == 0) flags.seed = std::random_device{}();

@@ -12,7 +12,8 @@
 // Shapes: [B] rewards, column value [N] -> [N] and value targets [N].   Knobs: gamma, lambda,
 //   macro_border, macro_length, macro_repeats, macro_pool.
 // What differs from gae: credit passes over fewer steps. With fixed segments of length 1 it is gae
-//   to the bit. Segments by a parse of the text are not implemented.
+//   to the bit. The paper's third way to cut segments, by a parse of the text, is not offered; the
+//   recipe's row says so under what it lacks.
 #pragma once
 
 #include "objective/pieces.hpp"

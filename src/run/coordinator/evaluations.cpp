@@ -220,7 +220,7 @@ std::optional<report::Evaluation> Evaluations::measure_only() {
     log_info("stopping on {}: the evaluation is not kept", *stop_->reason());
     return std::nullopt;
   }
-  end_on_stop_signals("the evaluation is not kept; the same command makes it anew",
+  end_on_stop_signals("the evaluation is not kept; the same command repeats it",
                       Ends::on_last_call);
   archive_->pack(state_->unpacked);
   auto evaluation = report::evaluate(*state_->after, config.pass_k, config.bootstrap,

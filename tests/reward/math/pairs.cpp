@@ -1,4 +1,4 @@
-// The generator of pairs of known truth, a function a category.
+// (long: a function for each category) The generator of pairs of known truth.
 #include "reward/math/pairs.hpp"
 
 #include "base/numbers/random.hpp"
