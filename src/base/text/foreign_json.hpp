@@ -5,6 +5,7 @@
 #include "base/text/json.hpp"
 
 #include <cstddef>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -49,13 +50,11 @@ std::size_t members_of(const Json& value) {
 /// Parses the text again, so it is meant for texts that are known to have one.
 std::string repeated_key(std::string_view text);
 
-/// The message of a parser's exception without the library's number, as in
-/// "[json.exception.type_error.302] type must be string, but is number".
-inline std::string fault_of(const nlohmann::json::exception& exception) {
-  const std::string_view said = exception.what();
-  const std::size_t end = said.find("] ");
-  return std::string(end == std::string_view::npos ? said : said.substr(end + 2));
-}
+/// What is wrong with a text, as the exception that was thrown over it knows: "it is empty", "it is
+/// not JSON at byte 7", or the message without the library's number, as in
+/// "[json.exception.type_error.302] type must be string, but is number". The message of another
+/// exception is given as it is.
+std::string fault_of(const std::exception& exception);
 
 /// The value in `text`. Anything else sets `fault` ("it is not JSON"). Never throws.
 template <class Json>
