@@ -116,7 +116,8 @@ std::vector<Contender> read_policies(const Flags& flags) {
         "it would change nothing",
         shared.knobs.empty() ? "remove it"
                              : suggest_name(key_of(shared.assignments[i]),
-                                            {shared.knobs.begin(), shared.knobs.end()}));
+                                            {shared.knobs.begin(), shared.knobs.end()}) +
+                                   "; rollcall schedulers NAME says what each means");
   }
   for (const Contender& contender : contenders) {
     const auto policy =
