@@ -150,7 +150,7 @@ ROWS = [
     ("unknown tokenizer", TRAIN + "--set text.tokenizer=bpe", 2, "valid are auto, model, character, byte"),
     ("unknown recipe", TRAIN + "--set objective.recipe=gprpo", 2, "(rollcall recipes lists all of them); did you mean grpo"),
     ("a policy unlike any", "simulate --policy foo", 2, "rollcall schedulers lists all of them"),
-    ("a policy's knob that none has", "simulate --set foo=1", 2, "rollcall schedulers NAME says what each means"),
+    ("a policy's knob that none has", "simulate --set foo=1", 2, "rollcall schedulers NAME says which knobs a policy has"),
     ("an unknown piece and a knob of none", TRAIN + "--set objective.pieces.advantage=none --set objective.knobs.clipp=1", 2, "no piece has a knob clipp"),
     ("unknown piece", TRAIN + "--set objective.pieces.advantage=none", 2, "is not a piece"),
     ("unknown family of pieces", TRAIN + "--set objective.pieces.no=none", 2, "family of pieces"),
