@@ -151,8 +151,10 @@ std::optional<RecordedSettings> recorded_settings(const fs::path& run_dir) {
 }
 
 std::vector<ChangedKey> edited_keys(const fs::path& run_dir, const RunConfig& recorded) {
-  // an empty record says nothing, and a start writes it anew
-  if (!fs::exists(run_dir / "config.toml") || fs::is_empty(run_dir / "config.toml")) return {};
+  if (!fs::exists(run_dir / "config.toml")) return {};
+  // an emptied record says nothing, and a start writes it anew
+  if (read_file(run_dir / "config.toml").find_first_not_of(" \t\r\n") == std::string::npos)
+    return {};
   return refused_keys(recorded, read_run_config(run_dir / "config.toml"));
 }
 
