@@ -6,6 +6,7 @@
 #include "base/files/file.hpp"
 #include "base/files/lfs_pointer.hpp"
 #include "base/numbers/hash.hpp"
+#include "base/text/foreign_json.hpp"
 #include "base/text/json.hpp"
 #include "io/checkpoint_settings.hpp"
 #include "io/checksum_text.hpp"
@@ -80,7 +81,7 @@ CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
   } catch (const UnreadableError&) {
     throw;
   } catch (const std::exception& fault) {
-    corrupt(checkpoint / kManifest, fault.what());
+    corrupt(checkpoint / kManifest, rollcall::fault_of(fault));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "io/compact_tables.hpp"
 
 #include "base/files/file.hpp"
+#include "base/text/foreign_json.hpp"
 #include "base/text/json.hpp"
 #include "io/segment.hpp"
 
@@ -242,7 +243,7 @@ void CompactTables::read_facts(hid_t file) {
     }
   } catch (const json::exception& fault) {
     throw FileFault(
-        fmt::format("attribute facts is not what a compact file has: {}", fault.what()));
+        fmt::format("attribute facts is not what a compact file has: {}", fault_of(fault)));
   }
 }
 

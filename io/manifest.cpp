@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/files/file.hpp"
 #include "base/numbers/hash.hpp"
+#include "base/text/foreign_json.hpp"
 #include "base/text/json.hpp"
 #include "io/checksum_text.hpp"
 #include "io/fault.hpp"
@@ -98,7 +99,8 @@ Manifest parse_manifest(const fs::path& path) {
     throw;
   } catch (const std::exception& fault) {
     throw StorageError(error_message(
-        fmt::format("{}: {}", path.string(), fault.what()), "it says which packed files are whole",
+        fmt::format("{}: {}", path.string(), fault_of(fault)),
+        "it says which packed files are whole",
         "restore it from a copy, or let rollcall archive repair rebuild it from the packed files beside it"));
   }
 }

@@ -8,6 +8,7 @@
 #include "io/origin.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -16,8 +17,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <string_view>
+#include <system_error>
 
 namespace {
 
@@ -38,6 +41,16 @@ void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDWR) != stream)
       std::_Exit(int(ExitCode::failed));
+}
+
+/// Paths are relative to the working directory, and so is what libraries look for when they load.
+void require_working_directory() {
+  std::error_code gone;
+  (void)std::filesystem::current_path(gone);
+  require<EnvironmentError>(
+      !gone, fmt::format("the working directory cannot be found: {}", gone.message()),
+      "it was removed or moved while the shell was in it, and paths are relative to it",
+      "change into a folder that exists (cd), and call the command again");
 }
 
 /// Commands that may take long, and what a stop signal leaves of them, from their start until they
@@ -111,19 +124,17 @@ int run(int argc, char** argv) {
     return int(ExitCode::misconfigured);
   }
   try {
+    require_working_directory();
     io::read_files_of(io::Origin::others);
     const ExitCode code = action();
     require<StorageError>(code != ExitCode::done || is_told(), "cannot write standard output",
                           "the output is not complete", "check free space and quota");
     return int(code);
-  } catch (const Error& e) {
-    end_as_failed(e.code());
-    complain(e.what());
-    return int(e.code());
   } catch (const std::exception& e) {
-    end_as_failed(ExitCode::failed);
+    const ExitCode code = exit_code_of(e);
+    end_as_failed(code);
     complain(message_of(e));
-    return int(ExitCode::failed);
+    return int(code);
   }
 }
 

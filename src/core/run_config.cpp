@@ -575,8 +575,25 @@ std::string ignored_run_dir(const std::filesystem::path& file, const RunConfig& 
       stated, file.string());
 }
 
+namespace {
+
+/// Refuses a run's record that has lost its content: the defaults would stand for its settings.
+void require_not_emptied(const std::filesystem::path& file, const std::string& text) {
+  const bool is_blank = text.find_first_not_of(" \t\r\n") == std::string::npos;
+  require<InputError>(
+      !is_blank || !has_record_name(file) || !(is_submitted(file) || lies_in_run(file)),
+      fmt::format("{} is empty", file.string()),
+      "it records every setting of the run that lies beside it",
+      "restore it from a copy, or give the run file that the run was started with, which writes it "
+      "anew: rollcall train RUN_FILE --resume --set run.dir=...");
+}
+
+}  // namespace
+
 RunConfig read_run_config(const std::filesystem::path& file) {
-  return read_settings(read_file(file), file.string());
+  const std::string text = read_file(file);
+  require_not_emptied(file, text);
+  return read_settings(text, file.string());
 }
 
 GivenSettings gather_settings(const std::filesystem::path& file,
@@ -585,6 +602,7 @@ GivenSettings gather_settings(const std::filesystem::path& file,
   RunConfig& config = given.config;
   ConfigSchema schema = bind(config);
   const std::string text = file.empty() ? std::string() : read_file(file);
+  if (!file.empty()) require_not_emptied(file, text);
   const bool recorded = !file.empty() && belongs_to_folder(file, text);
   if (!file.empty())
     given.faults.check({}, [&] {

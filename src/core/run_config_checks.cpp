@@ -7,24 +7,61 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
 
 namespace rollcall {
 namespace {
 
+/// Tells all wrong names at once.
 void check_components(const RunConfig& c, Faults& faults) {
   const auto& names = c.reward.components;
+  std::vector<std::string> wrong;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto here = names.begin() + std::ptrdiff_t(i);
     const bool again = names[i] == "correct" || std::find(names.begin(), here, names[i]) != here;
-    faults.need({"reward.components"}, !names[i].empty() && !again,
-                fmt::format("reward.components has {}",
-                            names[i].empty() ? "an empty name" : names[i] + " twice"),
-                "each component is a column of its own, and \"correct\" is always the first",
-                "give each a name of its own");
+    if (names[i].empty()) wrong.emplace_back("an empty name");
+    else if (again) wrong.push_back(names[i] + " twice");
   }
+  if (!wrong.empty())
+    faults.tell(
+        "reward.components",
+        error_message(fmt::format("reward.components has {}", fmt::join(wrong, ", ")),
+                      "each component is a column of its own, and \"correct\" is always the first",
+                      "give each a name of its own"));
+}
+
+/// Refuses a list where one path is meant. A setting by --set is text, whatever it looks like.
+void check_one_path(const char* key, const std::string& path, Faults& faults) {
+  std::error_code unknown;
+  const bool is_list = path.starts_with('[') && path.ends_with(']');
+  faults.need({key}, !is_list || std::filesystem::exists(path, unknown),
+              fmt::format("{} is {}, which looks like a list", key, path),
+              "one file or folder is read",
+              "name one; several files of lines become one by cat A B > ALL");
+}
+
+void check_paths(const RunConfig& c, Faults& faults) {
+  check_one_path("task.file", c.task.file, faults);
+  check_one_path("task.heldout_file", c.task.heldout_file, faults);
+  check_one_path("sft.file", c.sft.file, faults);
+  check_one_path("model.path", c.model.path, faults);
+  check_one_path("run.init_from", c.run.init_from, faults);
+  // NAME_MAX of limits.h; Lustre, GPFS, NFS, ext4 and XFS have it, too
+  constexpr std::size_t kLongestName = 255;
+  std::size_t longest = 0;
+  for (const auto& part : std::filesystem::path(c.run.dir))
+    longest = std::max(longest, part.native().size());
+  faults.need({"run.dir"}, longest <= kLongestName,
+              fmt::format("run.dir has a name of {} bytes", longest),
+              fmt::format("file systems hold names of up to {} bytes", kLongestName),
+              "choose a shorter one");
 }
 
 void check_reward(const RunConfig& c, Faults& faults) {
+  check_components(c, faults);
   if (c.reward.command.empty()) {
     faults.need({"reward.components", "reward.command"}, c.reward.components.empty(),
                 "reward.components is set without reward.command",
@@ -52,7 +89,6 @@ void check_reward(const RunConfig& c, Faults& faults) {
       "worked solutions are judged by a verifier of the program, whose components are not the "
       "command's",
       "leave one of them out");
-  check_components(c, faults);
 }
 
 void check_judge(const RunConfig& c, Faults& faults) {
@@ -210,6 +246,7 @@ void check(const RunConfig& c, Faults& faults) {
       "what moved is known from two checkpoints",
       "name the model that a run began from in gradient_mask.before, and the run in "
       "gradient_mask.after");
+  check_paths(c, faults);
   check_task(c.task, faults);
   check_model(c.model, faults);
   check_budget(c, faults);

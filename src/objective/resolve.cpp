@@ -26,15 +26,14 @@ const Recipe& find_recipe(const std::string& name) {
   const auto& table = recipes();
   const auto found =
       std::find_if(table.begin(), table.end(), [&](const Recipe& r) { return r.name == name; });
-  require<ConfigError>(found != table.end(),
-                       fmt::format("objective.recipe = {} is not a recipe", name),
-                       "rollcall recipes lists all of them", suggest_name(name, recipe_names()));
+  require<ConfigError>(
+      found != table.end(), fmt::format("objective.recipe = {} is not a recipe", name),
+      "rollcall recipes lists all of them", suggest_name(name, recipe_names(), "rollcall recipes"));
   return *found;
 }
 
-Choice choose(const Recipe& recipe, const Settings& overrides) {
+Choice choose(const Recipe& recipe, const Settings& overrides, Faults& faults) {
   Choice choice;
-  Faults faults;
   std::copy(recipe.pieces.begin(), recipe.pieces.end(), choice.begin());
   for (const auto& [family, piece] : overrides) {
     const std::string key = "objective.pieces." + family;
@@ -46,7 +45,6 @@ Choice choose(const Recipe& recipe, const Settings& overrides) {
                     suggest_name(family, {family_names.begin(), family_names.end()}));
     if (known) choice[std::size_t(found - family_names.begin())] = piece;
   }
-  faults.require_none();
   return choice;
 }
 
@@ -62,7 +60,7 @@ const Piece<Function>& find_piece(Family family, PieceTable<Function> table,
     throw ConfigError(error_message(
         fmt::format("objective.pieces: {} = {} is not a piece", name_of(family), name),
         may_be_none ? "none, one piece, or several joined by +" : "exactly one piece",
-        suggest_name(name, valid)));
+        suggest_name(name, valid, "src/objective/METHODS.md")));
   }
   return *found;
 }
@@ -116,13 +114,28 @@ void append_cards(Family family, PieceTable<Function> table, std::vector<PieceCa
   }
 }
 
+/// While the pieces are not known, refuses knobs that no piece has.
+void check_knob_names(const Settings& settings, Faults& faults) {
+  std::vector<std::string> names;
+  for (const PieceCard& card : piece_cards())
+    for (const auto& knob : card.knobs)
+      names.insert(names.end(), {knob.name, card.family + "." + knob.name});
+  for (const auto& setting : settings)
+    faults.need({"objective.knobs." + setting.first},
+                std::find(names.begin(), names.end(), setting.first) != names.end(),
+                fmt::format("objective.knobs: no piece has a knob {}", setting.first),
+                "a setting that nothing reads would silently change nothing",
+                suggest_name(setting.first, names, "src/objective/METHODS.md"));
+}
+
 }  // namespace
 
 Objective::Resolved::Resolved(const std::string& recipe_name, const Settings& overrides,
                               const Settings& settings)
-    : recipe(&find_recipe(recipe_name)) {
-  Choice choice = choose(*recipe, overrides);
+    : recipe(&recipes().front()) {
   Faults faults;
+  faults.check({"objective.recipe"}, [&] { recipe = &find_recipe(recipe_name); });
+  Choice choice = choose(*recipe, overrides, faults);
   const auto take = [&](Family family,
                         const std::function<void(const std::string& name)>& make_it) {
     const std::string key = fmt::format("objective.pieces.{}", name_of(family));
@@ -146,6 +159,7 @@ Objective::Resolved::Resolved(const std::string& recipe_name, const Settings& ov
   take(Family::regularizer, [&](const auto& /*name*/) {
     regularizers = make_all(Family::regularizer, objective::regularizers(), choice, *this);
   });
+  if (!faults.empty()) check_knob_names(settings, faults);
   faults.require_none();  // the pieces must be known before their knobs
   for (const auto& [key, value] : recipe->settings) {
     // A row's setting belongs to the piece that the row names. It is dropped when a run file

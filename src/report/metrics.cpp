@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/files/file.hpp"
 #include "base/files/plain_file.hpp"
+#include "base/text/foreign_json.hpp"
 #include "base/text/json.hpp"
 #include "report/append.hpp"
 #include "report/event_file.hpp"
@@ -60,7 +61,7 @@ Rows parse_rows(const std::string& text, const fs::path& path, std::size_t limit
       parsed.rows.push_back(from_line(std::string_view(text).substr(start, newline - start)));
     } catch (const nlohmann::json::exception& e) {
       throw InputError(error_message(fmt::format("{}:{}: not a row of metrics: {}", path.string(),
-                                                 parsed.rows.size() + 1, e.what()),
+                                                 parsed.rows.size() + 1, fault_of(e)),
                                      "every line is one JSON object with phase and step",
                                      "repair or remove the line"));
     }

@@ -379,8 +379,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     try {
       opening = open_job(world, request, share);
     } catch (const std::exception& e) {
-      const auto* known = dynamic_cast<const Error*>(&e);
-      const ExitCode code = known ? known->code() : ExitCode::failed;
+      const ExitCode code = exit_code_of(e);
       end_as_failed(code);
       complain(message_of(e));
       opening.preamble.exit_code = int(code);

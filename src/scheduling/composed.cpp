@@ -4,6 +4,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/errors/faults.hpp"
+#include "base/text/foreign_json.hpp"
 #include "base/text/joined.hpp"
 #include "base/text/json.hpp"
 #include "scheduling/allocation_metrics.hpp"
@@ -360,7 +361,7 @@ LoadReport ComposedPolicy::load(const std::string& text) {
     return load_state(state, state.at("content").get<std::vector<std::uint64_t>>(),
                       rows_of(state.at("knowledge")));
   } catch (const nlohmann::json::exception& e) {
-    throw StorageError(error_message(fmt::format("not a scheduler state: {}", e.what()), kWhy,
+    throw StorageError(error_message(fmt::format("not a scheduler state: {}", fault_of(e)), kWhy,
                                      "resume from an older checkpoint"));
   }
 }
@@ -372,7 +373,7 @@ LoadReport ComposedPolicy::load_parts(const PolicyParts& parts,
     check_origin(state, choice_);
     return load_state(state, content, parts.rows);
   } catch (const nlohmann::json::exception& e) {
-    throw StorageError(error_message(fmt::format("not a scheduler state: {}", e.what()), kWhy,
+    throw StorageError(error_message(fmt::format("not a scheduler state: {}", fault_of(e)), kWhy,
                                      "resume from an older checkpoint"));
   }
 }

@@ -32,7 +32,7 @@ SchedulerChoice resolve(const SchedulerChoice& choice) {
   require<ConfigError>(found != schedulers().end(),
                        fmt::format("scheduler.policy {} is not in the table", choice.row),
                        "it decides which prompts get how many rollouts",
-                       suggest_name(choice.row, policy_names()));
+                       suggest_name(choice.row, policy_names(), "rollcall schedulers"));
   SchedulerChoice named = choice;
   Faults faults;
   faults.check({"scheduler.sampler"},

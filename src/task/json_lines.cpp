@@ -113,18 +113,26 @@ nlohmann::json parse_object(const Line& line) {
 /// The mistakes in a file's lines; each distinct one is kept once, with the lines that have it.
 class BrokenLines {
  public:
-  /// Adds a mistake. Returns whether to read on: false from 100 distinct mistakes on.
+  /// Adds the mistakes of a line. Returns whether to read on: false from 100 distinct mistakes on.
   bool add(const Line& line, const InputError& error) {
-    const std::string place = fmt::format("{}:{}: ", line.file, line.number), said = error.what();
+    if (const auto* several = dynamic_cast<const FaultList*>(&error))
+      for (const Fault& fault : several->all()) add(line, fault.message);
+    else add(line, error.what());
+    return mistakes_.size() < kMost;
+  }
+
+ private:
+  void add(const Line& line, const std::string& said) {
+    const std::string place = fmt::format("{}:{}: ", line.file, line.number);
     const bool is_ours = said.starts_with(place);
     const std::string problem = is_ours ? said.substr(place.size()) : said;
     const auto same = std::find_if(mistakes_.begin(), mistakes_.end(),
                                    [&](const Mistake& m) { return m.problem == problem; });
     if (same != mistakes_.end()) same->more.push_back(line.number);
     else mistakes_.push_back({is_ours ? place : std::string(), problem, {}});
-    return mistakes_.size() < kMost;
   }
 
+ public:
   /// Throws InputError if there are any mistakes.
   void refuse() const {
     std::vector<Fault> faults;
@@ -227,7 +235,7 @@ std::string text_at(const nlohmann::json& object, const std::string& key, std::s
                     const Line& line) {
   const auto messages = std::find_if(object.begin(), object.end(), is_messages);
   require_key(object, key, line, "a question and an answer are needed",
-              messages == object.end()
+              messages == object.end() || setting == "task.answer_key"
                   ? fmt::format("set {} to the key of the rows, or correct the line", setting)
                   : fmt::format("set {} to a key with text; of messages, take one: {}", setting,
                                 last_message(messages.key(), key)));

@@ -134,17 +134,29 @@ std::string extra_of(const nlohmann::json& object, const TaskSection& section, c
   return extra.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// Throws one InputError for all that is wrong with the row.
 Prompt read_prompt(const nlohmann::json& object, const TaskSection& section, const Line& line) {
   Prompt prompt;
-  prompt.text = prompt_text(object, section, line);
-  read_answer(object, section, line, prompt);
-  if (!section.domain_key.empty()) {
-    require_key(object, section.domain_key, line,
-                "policies choose among the domains of questions, which task.domain_key names",
-                "name a key that all rows have, or leave task.domain_key out");
-    prompt.domain = text_at(object, section.domain_key, "task.domain_key", line);
-  }
-  if (!section.prior_key.empty()) prompt.prior = float(rate_at(object, section.prior_key, line));
+  std::vector<Fault> wrong;
+  const auto note = [&](const auto& read) {
+    try {
+      read();
+    } catch (const InputError& error) {
+      wrong.push_back({.message = error.what()});
+    }
+  };
+  note([&] { prompt.text = prompt_text(object, section, line); });
+  note([&] { read_answer(object, section, line, prompt); });
+  if (!section.domain_key.empty())
+    note([&] {
+      require_key(object, section.domain_key, line,
+                  "policies choose among the domains of questions, which task.domain_key names",
+                  "name a key that all rows have, or leave task.domain_key out");
+      prompt.domain = text_at(object, section.domain_key, "task.domain_key", line);
+    });
+  if (!section.prior_key.empty())
+    note([&] { prompt.prior = float(rate_at(object, section.prior_key, line)); });
+  require_no_faults<InputError>(std::move(wrong));
   return prompt;
 }
 

@@ -313,6 +313,33 @@ def a_run_goes_on_from_an_older_checkpoint(harness):
     refused(folder, 3, "holds no checkpoint, but ", "restore checkpoints/ from a copy")
 
 
+def an_evaluation_without_outcomes_is_counted_once(harness):
+    """A start that asked for more steps and stopped before the first of them left checkpoints without the outcomes of the evaluation that they count."""
+    folder = harness.work / "without_outcomes"
+    shutil.copytree(finished(harness), folder)
+    checkpoint = folder / "checkpoints/done_000006"
+    state, manifest = checkpoint / "coordinator.json", checkpoint / "manifest.json"
+    state.write_text(json.dumps(json.loads(state.read_text()) | {"after": None}))
+    facts = json.loads(manifest.read_text())
+    facts["files"]["coordinator.json"]["bytes"] = state.stat().st_size
+
+    def heal(table):
+        """Writes the checksum that the program finds into the manifest."""
+        manifest.write_text(json.dumps(facts, indent=1) + "\n")
+        _, out, err, _ = harness.run("archive", "verify", folder)
+        found = re.search(r"checksum is (\w+) where", out + err)
+        check(found, f"no checksum is told:\n{out}\n{err}")
+        table["xxh3_64"] = found[1]
+
+    heal(facts)
+    manifest.write_text(json.dumps(facts, indent=1) + "\n")
+    heal(facts["files"]["coordinator.json"])
+    heal(facts)
+    manifest.write_text(json.dumps(facts, indent=1) + "\n")
+    harness.train(folder, "--resume")
+    same_end(folder, finished(harness), "policy_sha256", "archive_sha256", "rollouts_total", "eval_after")
+
+
 def evaluation(harness):
     run, out = finished(harness), harness.work / "evaluated"
     found = json.loads(harness.succeed("eval", run, "--out", out).splitlines()[-1])
@@ -367,4 +394,4 @@ def closed_pipe(harness):
 
 
 main(stop_file_and_signals_to_one_process, signal_to_the_launcher, signal_within_a_step, signal_within_a_supervised_step, signals_before_the_first_step, a_signal_to_ranks_that_start, other_commands_that_are_stopped, wall_time, stop_within_an_evaluation, evaluation_longer_than_a_job, again_when_done, goes_on_after_its_end, warm_start_first, init_from,
-     damaged_checkpoint, a_run_goes_on_from_an_older_checkpoint, evaluation, export_and_generate, descriptions, closed_pipe)
+     damaged_checkpoint, a_run_goes_on_from_an_older_checkpoint, an_evaluation_without_outcomes_is_counted_once, evaluation, export_and_generate, descriptions, closed_pipe)

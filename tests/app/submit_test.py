@@ -234,7 +234,7 @@ def files_of_others_are_no_room(harness):
 def a_job_lives_longer_than_its_warning(harness):
     """A wall time within the signal's would stop every job of the chain before its first step. 120 s is the sites' usual warning."""
     for time, signal, short in (("00:02:00", 120, True), ("2", 120, True), ("1:59", 120, True), ("0-0:1", 120, True), ("00:02:01", 120, False), ("3", 120, False), ("0-1", 120, False),
-                                ("1-00:00:00", 65535, False), ("18:12:15", 65535, True), ("UNLIMITED", 120, False)):
+                                ("1-00:00:00", 65535, False), ("18:12:15", 65535, True), ("UNLIMITED", 120, False), ("INFINITE", 120, False)):
         code, _, err, _ = harness.run("submit", harness.tiny, "--dry-run", "--time", time, "--signal", signal)
         check((code == 2) == short and (f"the wall time {time} is not longer than the {signal} s" in err) == short, f"--time {time} --signal {signal}: exit code {code}: {err}")
 

@@ -1,7 +1,8 @@
 """The wrong inputs and what must be said about them; wrong_inputs_test.py runs the rows.
 
 A row: name, command line, exit code, a fragment of the message. {tiny} is the run file, {w} the work folder, {run} a finished run. `run.dir` is {w}/new
-unless the row sets it. Options: ranks, env, before (names of preparations), quick (within 2 s; default yes), done (exit code 0 with a warning)."""
+unless the row sets it. Options: ranks, env, before (names of preparations), quick (within 2 s; default yes), done (exit code 0 with a warning),
+gone (a path in the work folder that may not exist afterwards)."""
 
 TRAIN = "train {tiny} --set run.dir={w}/new "
 RESUME = "train {tiny} --resume --set run.dir={w}/"
@@ -28,6 +29,7 @@ FILES = {
     "references.jsonl": "".join(f'{{"question": "{n}", "answer": {answer}}}\n' for n, answer in enumerate([1, 2, 3, '"\\\\int x"', 4, 5, 6, 7])),
     "no_schema.jsonl": "".join(f'{{"question": "{n}", "answer": "{{\\"schema\\": {schema}}}"}}\n' for n, schema in enumerate(["{}", "{}", 5, "{}"])),
     "a_file": "not a folder\n",
+    "keys.jsonl": '{"q": "1+1", "a": "2"}\n',
     "utf16.toml": "".join(letter + "\0" for letter in "[run]\nseed = 1\n"),
     "table.csv": "question,answer\n1+1,2\n2+2,4\n",
     "messages.jsonl": "".join(f'{{"prompt": [{{"role": "user", "content": "{n}+1"}}], "reward_model": {{"ground_truth": "{n + 1}"}}}}\n' for n in range(5)),
@@ -61,6 +63,7 @@ ROWS = [
     ("plan on no rank", "plan {tiny} --ranks 0", 2, "not in range"),
     ("submit to an unknown site", "submit {tiny} --site nowhere --dry-run", 2, "there is no site"),
     ("submit on no node", "submit {tiny} --nodes 0 --dry-run", 2, "not in range"),
+    ("submit until tomorrow", "submit {tiny} --time tomorrow --dry-run", 2, 'the wall time "tomorrow" cannot be read'),
     # run files
     ("TOML syntax", "train {w}/open_table.toml", 2, "must be TOML"),
     ("a run file in UTF-16", "train {w}/utf16.toml", 2, "utf16.toml is UTF-16 text"),
@@ -121,7 +124,12 @@ ROWS = [
     ("samples of no validation", TRAIN + "--set eval.validation_samples=4", 2, "eval.validation_samples is set, but eval.every is 0"),
     ("a stop text that is empty", TRAIN + "--set sampling.stop=[\"\"]", 2, "sampling.stop has an empty text"),
     ("a grader in one word", "train {w}/one_word.toml --set run.dir={w}/new", 2, 'reward.command = ["python3", "grade.py"]'),
-    ("export where no folder can be made", "export {run} {w}/../../../../../../../../proc/none", 3, "cannot create folder"),
+    ("export where no folder can be made", "export {run} {w}/../../../../../../../../proc/none", 2, "cannot create folder"),
+    ("export onto a file", "export {run} {w}/a_file", 2, "cannot create folder"),
+    ("export to a full disk", "export {run} {w}/full/model", 3, "No space left", {"before": ["full"], "gone": "full/model", "quick": False}),
+    ("a merge on a full disk", "weights merge {w}/full/model {run} {run}", 3, "No space left", {"before": ["full"], "gone": "full/model", "quick": False}),
+    ("export to a disk that can only be read", "export {run} {w}/read_only/model", 2, "cannot create folder", {"before": ["read_only"]}),
+    ("a report to a disk that can only be read", "report {run} --out {w}/read_only/page.html", 2, "cannot write", {"before": ["read_only"]}),
     ("an evaluation where no folder can be made", "eval {run} --out /proc/none", 2, "choose another folder with --out"),
     ("draws of likeliest tokens", TRAIN + "--set sampling.temperature=0 --set sampling.top_k=5", 2, "sampling.top_k is set, but sampling.temperature is 0"),
     ("a prompt's only rollout, compared with nothing", TRAIN + "--set train.rollouts_per_prompt=1 --set scheduler.min_rollouts=1 --set scheduler.policy=uniform"
@@ -142,6 +150,9 @@ ROWS = [
     ("unknown task", TRAIN + "--set task.name=sortin", 2, "did you mean sorting"),
     ("unknown tokenizer", TRAIN + "--set text.tokenizer=bpe", 2, "valid are auto, model, character, byte"),
     ("unknown recipe", TRAIN + "--set objective.recipe=gprpo", 2, "(rollcall recipes lists all of them); did you mean grpo"),
+    ("a policy unlike any", "simulate --policy foo", 2, "rollcall schedulers lists all of them"),
+    ("a policy's knob that none has", "simulate --set foo=1", 2, "rollcall schedulers NAME says which knobs a policy has"),
+    ("an unknown piece and a knob of none", TRAIN + "--set objective.pieces.advantage=none --set objective.knobs.clipp=1", 2, "no piece has a knob clipp"),
     ("unknown piece", TRAIN + "--set objective.pieces.advantage=none", 2, "is not a piece"),
     ("unknown family of pieces", TRAIN + "--set objective.pieces.no=none", 2, "family of pieces"),
     ("unknown objective knob", TRAIN + "--set objective.knobs.clipp=0.1", 2, "has a knob"),
@@ -168,6 +179,10 @@ ROWS = [
     ("jsonl reference of no use", JSONL + "no_schema.jsonl --set reward.verifier=json --set task.answer_marker=", 2, "no_schema.jsonl:3: the reference"),
     ("jsonl reference that is not read", JSONL + "references.jsonl --set reward.verifier=math --set task.answer_marker= --set text.tokenizer=byte --set train.steps=0 --set eval.before=false --set eval.after=false",
      0, "references.jsonl:4: the reference \"\\int x\" cannot be read", {"done": True, "quick": False}),
+    ("a list as questions", TRAIN + "--set task.name=jsonl --set task.file=[\"{w}/references.jsonl\"]", 2, "which looks like a list (one file or folder is read)"),
+    ("jsonl line without either key", JSONL + "keys.jsonl", 2, 'has no key "answer": it has "a", "q"'),
+    ("jsonl line without two other keys", JSONL + "references.jsonl --set task.answer_marker= --set task.domain_key=topic --set task.prior_key=rate", 2, 'has no key "rate"'),
+    ("components that are wrong in several ways", TRAIN + '--set reward.components=["a","a","","correct"]', 2, "reward.components has a twice, an empty name, correct twice"),
     ("jsonl line is no JSON", JSONL + "broken.jsonl", 2, "broken.jsonl:2"),
     ("jsonl line without key", JSONL + "no_key.jsonl", 2, 'no key "question"'),
     ("jsonl line with a key twice", JSONL + "key_twice.jsonl", 2, 'key_twice.jsonl:2: the key "question" stands twice'),
@@ -195,6 +210,12 @@ ROWS = [
                              ("differ in a blank", "1 question differs from an earlier one in blanks at the ends alone, and has another answer (lines 4 and 21)"),
                              ("ask the same", "1 question is asked again with another answer (lines 7 and 22)"))),
     ("jsonl file is empty", JSONL + "empty.jsonl", 2, "holds no question"),
+    ("model folder without weights and tokenizer", TRAIN + "--set model.path={w}/model --set text.tokenizer=model", 2, "has neither model.safetensors nor",
+     {"before": ["model_weightless"]}),
+    ("model folder that may not be read", TRAIN + "--set model.path={w}/model", 2, "model: Permission denied", {"before": ["model_locked"]}),
+    ("model folder of a long name", TRAIN + "--set model.path={w}/" + "x" * 300, 2, "File name too long"),
+    ("model folder is a file", TRAIN + "--set model.path={w}/a_file", 2, "a_file is a file (a run folder or a model folder is wanted)"),
+    *((f"{command} of a file", command + " {w}/keys.jsonl", 2, "keys.jsonl is a file (a run folder or a model folder is wanted)") for command in ("eval", "logprob")),
     ("model folder without config.json", TRAIN + "--set model.path={w}", 2, "config.json"),
     ("no model folder, though its template is given a variable", TRAIN + "--set model.path={w}/none --set text.variables.enable_thinking=false", 2,
      "none, but there is no such folder"),
@@ -208,6 +229,12 @@ ROWS = [
     ("--init-from a step that was not kept", TRAIN + "--init-from {run}@77", 2, "has no checkpoint train_000077"),
     # run folders
     ("run folder below a file", "train {tiny} --set run.dir={w}/a_file/run", 2, "Not a directory"),
+    ("run folder of a long name", "train {tiny} --set run.dir={w}/" + "x" * 300, 2, "run.dir has a name of 300 bytes"),
+    ("run folder is the working directory", "train {tiny} --set run.dir=.", 2, "run.dir . is the working directory, which holds "),
+    ("an emptied manifest of the archive", "archive verify {w}/emptied", 3, "archive/manifest.json: it is empty (", {"before": ["emptied_archive"]}),
+    ("an emptied list of metrics", RESUME + "emptied", 2, "metrics.jsonl:1: not a row of metrics: it is empty", {"before": ["damaged_metrics"], "quick": False}),
+    ("an emptied record", "train --resume {w}/emptied/config.toml", 2, "emptied/config.toml is empty (it records every setting", {"before": ["emptied_record"]}),
+    ("status of a run with an emptied record", "status {w}/emptied", 2, "emptied/config.toml is empty (it records every setting", {"before": ["emptied_record"]}),
     ("run folder is a file", "train {tiny} --set run.dir={w}/a_file", 2, "run.dir"),
     ("submit into a folder below a file", "submit {tiny} --set run.dir={w}/a_file/run", 2, "Not a directory"),
     ("read-only file system", "train {tiny} --set run.dir={w}/read_only/run", 2, "Read-only", {"before": ["read_only"]}),

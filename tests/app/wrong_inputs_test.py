@@ -19,8 +19,8 @@ QUICK_S = 2.0  # beyond what the program needs to start
 ATTEMPTS = 3  # a busy machine may delay a quick message
 
 
-class Mountless(Exception):
-    """This process may not mount; the row cannot be tried."""
+class Untried(Exception):
+    """Why this process cannot try the row."""
 
 
 class Bench:
@@ -42,6 +42,29 @@ class Bench:
 
     def model_whole(self):
         self.model(lambda config, weights: None)
+
+    def model_weightless(self):
+        self.model(lambda _, weights: weights.unlink())
+
+    def model_locked(self):
+        if os.geteuid() == 0:
+            raise Untried("root may read everything")
+        self.model(lambda config, _: config.parent.chmod(0))
+
+    def emptied(self, file):
+        shutil.rmtree(self.work / "emptied", ignore_errors=True)
+        shutil.copytree(self.run, self.work / "emptied")
+        os.truncate(self.work / "emptied" / file, 0)
+
+    def emptied_archive(self):
+        self.emptied("archive/manifest.json")
+
+    def emptied_record(self):
+        self.emptied("config.toml")
+
+    def damaged_metrics(self):
+        self.emptied("metrics.jsonl")
+        (self.work / "emptied/metrics.jsonl").write_text("\n")
 
     def model_config(self):
         self.model(lambda config, _: config.write_text("{"))
@@ -66,9 +89,9 @@ class Bench:
 
     def mount(self, name, options):
         folder = self.work / name
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder], capture_output=True).returncode != 0:
-            raise Mountless
+            raise Untried("mounting a tmpfs is not permitted here")
         self.mounts.append(folder)
 
     def read_only(self):
@@ -108,6 +131,8 @@ class Bench:
         self.damage(slice(-1, None))
 
     def undo(self):
+        if (self.work / "model").exists():
+            (self.work / "model").chmod(0o755)
         for job in self.jobs:
             job.kill()
             job.communicate()
@@ -155,7 +180,8 @@ def judge(bench, row, options):
     # MPICH's launcher reports the signal with which it killed another rank as often as the code of the one that ended.
     killed = got == signal.SIGKILL and options.get("ranks", 1) > 1 and "BAD TERMINATION" in out + err
     check(got == code or killed, f"exit code {got}, not {code}\n{out}\n{err}")
-    check("terminate called" not in err and "what():" not in err and "Traceback" not in err, f"a crash shows through:\n{err}")
+    check("gone" not in options or not (bench.work / options["gone"]).exists(), f"{options.get('gone')} was left")
+    check(not any(words in err for words in ("terminate called", "what():", "Traceback", "json.exception")), f"a crash shows through:\n{err}")
     if code == 0:
         check(fragment in err and "warn" in err, f"no warning with '{fragment}':\n{err}")
         return seconds
@@ -183,8 +209,8 @@ def attempt(bench, row):
                 return f"ok    {row[0]} ({seconds:.1f} s)"
             shutil.rmtree(bench.work / "new", ignore_errors=True)
         return f"FAIL  {row[0]}: {seconds:.1f} s until the message, more than {bench.limit_s:.1f} s in {ATTEMPTS} attempts"
-    except Mountless:
-        return f"skip  {row[0]}: mounting a tmpfs is not permitted here"
+    except Untried as reason:
+        return f"skip  {row[0]}: {reason}"
     except AssertionError as failure:
         return f"FAIL  {row[0]}: {failure}"
     finally:
@@ -288,6 +314,29 @@ def one_file_is_corrected_line_by_line(harness):
         left = told
 
 
+def several_mistakes_of_one_kind_are_told_at_once(harness):
+    w = harness.work / "several"
+    w.mkdir()
+    (w / "keys.jsonl").write_text('{"q": "1+1", "a": "2"}\n')
+    for wrong, *says in (({"task__name": "jsonl", "task__file": w / "keys.jsonl", "task__domain_key": "d", "task__prior_key": "p", "text__tokenizer": "byte", "task__format_weight": 0},
+                          'no key "question"', 'no key "answer"', 'no key "d"', 'no key "p"'),
+                         ({"objective__recipe": "gprpo", "objective__pieces__advantage": "none", "objective__pieces__no": "none", "objective__knobs__clipp": 1},
+                          "gprpo is not a recipe", "advantage = none is not a piece", "no is not a family", "no piece has a knob clipp"),
+                         ({"reward__components": '["a", "a"]', "reward__command": '["/none/grade"]', "task__format_weight": 0}, "has a twice", "/none/grade")):
+        code, out, err, _ = harness.run("plan", harness.tiny, *sets(run__dir=w / "new", **wrong))
+        told = mistakes(err)
+        check(code == 2 and len(told) == len(says) and all(any(words in line for line in told) for words in says), f"not {says}: exit code {code}\n{out}\n{err}")
+
+
+def a_working_directory_that_is_gone_is_told_first(harness):
+    for words in (["recipes"], ["plan", harness.tiny], ["status", "run"]):
+        here = harness.work / "removed"
+        here.mkdir()
+        process = subprocess.Popen(["bash", "-c", 'rmdir "$PWD"; exec "$0" "$@"', harness.binary, *words], cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        out, err = process.communicate()
+        check(process.returncode == 2 and err.startswith("rollcall: the working directory cannot be found: ") and len(err.splitlines()) == 1, f"{words}: exit code {process.returncode}\n{out}\n{err}")
+
+
 def a_run_without_a_file_says_what_it_is(harness):
     few = sets(run__dir=harness.work / "no_file", sft__steps=0, train__steps=0, eval__before="false", eval__after="false", task__train_prompts=64)
     code, out, err, _ = harness.run("train", *few)
@@ -301,4 +350,5 @@ def a_run_without_a_file_says_what_it_is(harness):
     check(code == 0 and "built-in task" not in out + err, f"exit code {code}: the task was named\n{out}\n{err}")
 
 
-main(each_wrong_input_gives_one_message, all_mistakes_are_one_refusal, a_wrong_setting_adds_no_second_mistake, one_file_is_corrected_line_by_line, a_run_without_a_file_says_what_it_is)
+main(each_wrong_input_gives_one_message, all_mistakes_are_one_refusal, a_wrong_setting_adds_no_second_mistake, one_file_is_corrected_line_by_line, several_mistakes_of_one_kind_are_told_at_once,
+     a_working_directory_that_is_gone_is_told_first, a_run_without_a_file_says_what_it_is)

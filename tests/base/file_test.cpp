@@ -94,6 +94,21 @@ TEST(File, WhatTheFileSystemSaysIsOneMessageToo) {
   EXPECT_EQ(message_of(InputError("a; b")), "a; b");
 }
 
+/// Another start would meet the same, so nothing may requeue it.
+TEST(File, ANameThatIsRefusedIsNoFailureOfTheDisk) {
+  for (const auto reason : {std::errc::permission_denied, std::errc::filename_too_long,
+                            std::errc::too_many_symbolic_link_levels}) {
+    const std::filesystem::filesystem_error refused("status", "model",
+                                                    std::make_error_code(reason));
+    EXPECT_EQ(exit_code_of(refused), ExitCode::misconfigured);
+    EXPECT_NE(message_of(refused).find("model: "), std::string::npos) << message_of(refused);
+  }
+  EXPECT_EQ(exit_code_of(std::filesystem::filesystem_error(
+                "status", "model", std::make_error_code(std::errc::io_error))),
+            ExitCode::failed);
+  EXPECT_EQ(exit_code_of(InputError("a")), ExitCode::misconfigured);
+}
+
 /// Whether it is damaged or missing cannot be told. The first page of a process is mapped by
 /// nobody, so that reading it fails with EIO.
 TEST(File, AFailingDiskIsNeitherAMissingNorADamagedFile) {

@@ -28,6 +28,24 @@ TEST(ForeignJson, AKeyThatStandsTwiceIsNamed) {
   EXPECT_EQ(fault_in(R"({"a:b": "c: \"d\": e", "f": "\\"})"), "") << "colons within texts";
 }
 
+/// Users read what is wrong, and not the number of the library's exception.
+TEST(ForeignJson, FaultsArePlainWords) {
+  const auto said = [](const std::string& text) {
+    try {
+      (void)Json::parse(text).at("key").get<std::string>();
+    } catch (const std::exception& fault) {
+      return fault_of(fault);
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(said(""), "it is empty");
+  EXPECT_EQ(said("{\"key\": "), "its JSON is cut off after byte 8");
+  EXPECT_EQ(said("{\"key\" 1}"), "it is not JSON at byte 8");
+  EXPECT_EQ(said("{\"key\": 1}"), "type must be string, but is number");
+  EXPECT_EQ(said("{}"), "key 'key' not found");
+  EXPECT_EQ(fault_of(std::runtime_error("[1] of our own")), "[1] of our own");
+}
+
 TEST(ForeignJson, DepthIsBounded) {
   const auto nested = [](int depth) {
     return std::string(std::size_t(depth), '[') + std::string(std::size_t(depth), ']');

@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "base/errors/long_phase.hpp"
 #include "base/errors/visible.hpp"
+#include "base/files/output_file.hpp"
 #include "core/run_record.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "run/folder/run_folder.hpp"
@@ -43,12 +44,14 @@ ExitCode export_weights(const ExportFlags& flags) {
   const bool replaces = std::filesystem::exists(out / "model.safetensors");
   require(flags.force || !replaces, out.string() + " already holds a model",
           "it would be overwritten", "choose another folder or add --force");
+  OutputFolder folder(out);
   const std::string sha256 = model::weights_sha256(model::weight_layout(config), weights);
   model::write_model_folder(out, config, weights,
                             {flags.dtype == "bf16" ? model::Dtype::bf16 : model::Dtype::f32,
                              origin_of(flags.weights, source, sha256)});
   // With the tokenizer of another model in the folder, the ids would have other meanings.
   if (!text.empty() || replaces) run::copy_text_files(text, out);
+  folder.keep();
   print_visible("exported {} to {}\n", source.string(), out.string());
   if (!text.empty()) print_visible("tokenizer and related files from {}\n", text.string());
   print_visible("policy sha256 {}\n", sha256);

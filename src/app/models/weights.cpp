@@ -4,6 +4,7 @@
 
 #include "base/errors/long_phase.hpp"
 #include "base/errors/visible.hpp"
+#include "base/files/output_file.hpp"
 #include "base/text/json.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "model/tensors/weight_changes.hpp"
@@ -102,6 +103,7 @@ ExitCode merge(const Merge& flags) {
               !std::filesystem::exists(std::filesystem::path(flags.out) / "model.safetensors"),
           visible(flags.out) + " already holds a model", "it would be overwritten",
           "choose another folder or add --force");
+  OutputFolder folder(flags.out);
   const auto shares = shares_of(flags);
   const auto first = load(flags.base.empty() ? flags.models.front() : flags.base);
   const auto layout = model::weight_layout(first.config);
@@ -121,6 +123,7 @@ ExitCode merge(const Merge& flags) {
   if (const auto text = run::text_folder(flags.base.empty() ? flags.models.front() : flags.base);
       !text.empty())
     run::copy_text_files(text, flags.out);
+  folder.keep();
   const std::string what = flags.base.empty() ? "the weights" : "the moves";
   print_visible("merged {} of {} model{} into {}\n", what, flags.models.size(),
                 flags.models.size() == 1 ? "" : "s", flags.out);

@@ -5,6 +5,7 @@
 #include "app/tools/install_paths.hpp"
 #include "base/errors/error.hpp"
 #include "base/files/file.hpp"
+#include "base/text/foreign_json.hpp"
 #include "base/text/json.hpp"
 #include "base/time/clock.hpp"
 
@@ -105,8 +106,14 @@ Outcome run(const Trial& trial, const Starting& starting, const fs::path& folder
     }
     outcome.seconds += clock.seconds();
   }
-  const auto result = nlohmann::json::parse(read_file(folder / "result.json"));
-  outcome.policy = result.at("policy_sha256"), outcome.archive = result.at("archive_sha256");
+  try {
+    const auto result = nlohmann::json::parse(read_file(folder / "result.json"));
+    outcome.policy = result.at("policy_sha256"), outcome.archive = result.at("archive_sha256");
+  } catch (const nlohmann::json::exception& fault) {
+    throw StorageError(error_message(
+        fmt::format("{}: {}", (folder / "result.json").string(), fault_of(fault)),
+        "the hashes that are compared are read from it", "free some space, and begin again"));
+  }
   outcome.metrics = report::read_metrics(folder);
   return outcome;
 }

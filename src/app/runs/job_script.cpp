@@ -68,7 +68,7 @@ std::string launch_line(const RunOfJob& run) {
                      shell_quoted(run.submitted.string()));
 }
 
-/// The forms are M, M:S, H:M:S, D-H, D-H:M and D-H:M:S. Another text is left to sbatch.
+/// The forms are M, M:S, H:M:S, D-H, D-H:M and D-H:M:S.
 std::optional<std::int64_t> seconds_of(std::string_view time) {
   std::int64_t days = 0, parts[3] = {};
   const auto number = [&](std::int64_t& out) {
@@ -215,6 +215,15 @@ std::map<std::string, std::string> placeholders(const BatchJob& job) {
           {"RUNS", launch_lines(job.runs)}};
 }
 
+/// A job that sbatch would refuse is refused before anything is written for it.
+void check_time(const Site& site) {
+  const bool is_endless = site.time == "UNLIMITED" || site.time == "INFINITE";
+  require<ConfigError>(seconds_of(site.time) || is_endless || site.time.empty(),
+                       fmt::format("the wall time \"{}\" cannot be read", site.time),
+                       "sbatch takes minutes, HH:MM:SS, D-HH and D-HH:MM:SS",
+                       "write it as HH:MM:SS, for example --time 02:00:00");
+}
+
 /// Otherwise Slurm would signal the job as soon as it starts, and every job that continues it.
 void check_signal(const Site& site) {
   const auto time = seconds_of(site.time);
@@ -299,6 +308,7 @@ std::string job_script(const BatchJob& job) {
                        "its batch system is Slurm",
                        "remove `options`, and use --sbatch; or set batch_system = \"pbs\"");
   auto values = placeholders(job);
+  check_time(job.site);  // a control character in it has been refused as that
   const std::string text = read_file(jobs_folder() / (job.site.site_template + ".sbatch.in"));
   values["OPTIONS"] = option_lines(job, text);
   require<ConfigError>(

@@ -1,9 +1,11 @@
 // rollcall report: makes the page of a run from its folder, also for a run that stopped or failed.
 #include "app/archive/committed.hpp"
 #include "app/commands.hpp"
+#include "base/errors/log.hpp"
 #include "base/errors/visible.hpp"
 #include "base/files/file.hpp"
 #include "base/files/output_file.hpp"
+#include "base/text/foreign_json.hpp"
 #include "base/text/json.hpp"
 #include "run/coordinator/run_report.hpp"
 #include "run/folder/recorded_settings.hpp"
@@ -21,10 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The object in a file that the run wrote; an empty one where there is no file, or another content
+/// than that.
 nlohmann::json read_object(const fs::path& path) {
-  auto object =
-      fs::exists(path) ? nlohmann::json::parse(read_file(path), nullptr, false) : nlohmann::json();
-  return object.is_object() ? object : nlohmann::json::object();
+  if (!fs::exists(path)) return nlohmann::json::object();
+  auto object = nlohmann::json::parse(read_file(path), nullptr, false);
+  if (object.is_object()) return object;
+  log_warning("{} is not what a run writes; the report goes without it", path.string());
+  return nlohmann::json::object();
 }
 
 /// The phase in status.json, with a remark if the run is not over and no process holds its folder.
@@ -67,7 +73,15 @@ void add_report(Command program) {
       "report", "write report.html of a run as it is now: done, stopped, failed or still running");
   command.option("run", words->first, "run folder").required();
   command.option("--out", words->second, "file to write; default: RUN/report.html");
-  command.runs([words] { return report_of(words->first, words->second); });
+  command.runs([words] {
+    try {
+      return report_of(words->first, words->second);
+    } catch (const nlohmann::json::exception& fault) {
+      throw InputError(error_message(
+          fmt::format("result.json or status.json of {}: {}", words->first, fault_of(fault)),
+          "its numbers are on the page", "restore it from a copy, or move it away"));
+    }
+  });
 }
 
 }  // namespace rollcall::app

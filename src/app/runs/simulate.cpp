@@ -111,13 +111,13 @@ std::vector<Contender> read_policies(const Flags& flags) {
       contenders.push_back(read_policy(name, shared));
   }
   for (std::size_t i = 0; i < shared.used.size(); ++i) {
-    require<ConfigError>(
-        shared.used[i],
+    if (shared.used[i]) continue;
+    const std::string nearest =
+        suggest_name(key_of(shared.assignments[i]), {shared.knobs.begin(), shared.knobs.end()});
+    throw ConfigError(error_message(
         fmt::format("--set {}: none of the policies has this knob", shared.assignments[i]),
-        "it would change nothing",
-        shared.knobs.empty() ? "remove it"
-                             : suggest_name(key_of(shared.assignments[i]),
-                                            {shared.knobs.begin(), shared.knobs.end()}));
+        "it would change nothing, and rollcall schedulers NAME says which knobs a policy has",
+        shared.knobs.empty() ? "remove it" : nearest));
   }
   for (const Contender& contender : contenders) {
     const auto policy =

@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "base/errors/visible.hpp"
 #include "base/files/file.hpp"
+#include "base/text/foreign_json.hpp"
 #include "base/text/joined.hpp"
 #include "base/text/json.hpp"
 #include "base/time/clock.hpp"
@@ -249,7 +250,16 @@ void add_status(Command program) {
   command.flag(
       "--watch", *keep,
       "go on until the run ends: a line when a step is done, and what is wrong when none is");
-  command.runs([dir, keep] { return *keep ? watch(*dir) : show(*dir); });
+  command.runs([dir, keep] {
+    try {
+      return *keep ? watch(*dir) : show(*dir);
+    } catch (const nlohmann::json::exception& fault) {
+      throw InputError(error_message(
+          fmt::format("status.json or parent.json of {}: {}", *dir, fault_of(fault)),
+          "they say what the run does and where it came from",
+          "restore it from a copy, or move it away; the next start writes status.json anew"));
+    }
+  });
 }
 
 }  // namespace rollcall::app

@@ -2,11 +2,13 @@
 #include "base/errors/faults.hpp"
 
 #include "base/errors/visible.hpp"
+#include "base/files/file.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
 namespace rollcall {
 namespace {
@@ -64,6 +66,9 @@ bool Faults::check(const Keys& keys, const std::function<void()>& check) {
   } catch (const Error& error) {
     if (error.code() != ExitCode::misconfigured) throw;
     add(keys, error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    if (exit_code_of(error) != ExitCode::misconfigured) throw;
+    add(keys, InputError(message_of(error)));
   }
   return false;
 }

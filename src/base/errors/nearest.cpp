@@ -54,13 +54,14 @@ bool is_near(std::string_view name, std::string_view other) {
          std::max<std::size_t>(shorter < 4 ? 1 : 2, shorter / 3);
 }
 
-std::string suggest_name(std::string_view name, const std::vector<std::string>& valid) {
+std::string suggest_name(std::string_view name, const std::vector<std::string>& valid,
+                         std::string_view lister) {
   constexpr std::size_t kListed = 20;
   const std::string nearest = nearest_name(name, valid);
   const std::string guess = is_near(name, nearest) ? fmt::format("did you mean {}?", nearest) : "";
   if (valid.size() > kListed)
     return guess.empty()
-               ? "none of the names is like it; the command's --help or its document lists them"
+               ? fmt::format("the nearest name is {}, and {} lists all of them", nearest, lister)
                : guess;
   return fmt::format("{}{}valid are {}", guess, guess.empty() ? "" : " ", joined(valid, ", "));
 }

@@ -11,7 +11,9 @@ namespace rollcall {
 std::string nearest_name(std::string_view name, const std::vector<std::string>& valid);
 
 /// The suggestion of an error message: "did you mean b? valid are a, b, c". It asks only about a
-/// name for which is_near() is true, and lists at most 20 valid names: of more it lists none.
-std::string suggest_name(std::string_view name, const std::vector<std::string>& valid);
+/// name for which is_near() is true, and lists at most 20 valid names: of more it lists none, and
+/// where none is near it says what lists all of them: `lister`, such as "rollcall schedulers".
+std::string suggest_name(std::string_view name, const std::vector<std::string>& valid,
+                         std::string_view lister = "the command's --help or its document");
 
 }  // namespace rollcall

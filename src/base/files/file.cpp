@@ -2,12 +2,14 @@
 #include "base/files/file.hpp"
 
 #include "base/errors/storage_trouble.hpp"
+#include "base/errors/visible.hpp"
 #include "base/files/lfs_pointer.hpp"
 #include "base/files/nfs_visibility.hpp"
 #include "base/files/plain_file.hpp"
 #include "base/files/planted_links.hpp"
 #include "base/numbers/hash.hpp"
 #include "base/process/uninterrupted.hpp"
+#include "base/text/foreign_json.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -30,7 +32,7 @@ namespace {
 [[noreturn]] void storage_failure(const char* action, const fs::path& path, int error) {
   const auto [reason, advice] = storage_trouble(error, path);
   throw StorageError(error_message(fmt::format("cannot {} {}: {}", action, path.string(), reason),
-                                   "the run would lose what it reports as saved", advice));
+                                   "what was to be kept there would be lost", advice));
 }
 
 void write_all(int fd, std::string_view content, const fs::path& path) {
@@ -62,17 +64,47 @@ bool file_seen_in_time(const fs::path& path, double longest_s) {
   return wait_until_visible(seen, longest_s);
 }
 
+namespace {
+
+constexpr std::size_t kLongestPath = 200;  // bytes of a path in a message
+
+bool is_refused_name(const std::error_code& code) {
+  for (const auto reason : {std::errc::permission_denied, std::errc::operation_not_permitted,
+                            std::errc::filename_too_long, std::errc::too_many_symbolic_link_levels})
+    if (code == reason) return true;
+  return false;
+}
+
+}  // namespace
+
 std::string message_of(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
       dynamic_cast<const std::length_error*>(&error) != nullptr)
     return error_message("this process gets no more memory",
                          "what it was given to read, or what it computes with that, does not fit",
                          "name smaller files, or raise the limit (ulimit -v, Slurm's --mem)");
+  if (dynamic_cast<const nlohmann::json::exception*>(&error) != nullptr)
+    return error_message(
+        fmt::format("JSON that this command read is not what it should be: {}", fault_of(error)),
+        "a file of the run was changed or cut off",
+        "rollcall archive verify RUN names what is damaged");
   const auto* refused = dynamic_cast<const fs::filesystem_error*>(&error);
   if (refused == nullptr || refused->path1().empty()) return error.what();
-  return error_message(fmt::format("{}: {}", refused->path1().string(), refused->code().message()),
-                       "the file system refuses to say what is there",
+  const std::string name = refused->path1().string();
+  const std::string problem =
+      fmt::format("{}: {}", brief(name, kLongestPath), refused->code().message());
+  if (is_refused_name(refused->code()))
+    return error_message(problem, "the file system cannot look for it",
+                         "name another path, or make it readable (chmod, for each folder above)");
+  return error_message(problem, "the file system refuses to say what is there",
                        "check the disk, permissions and quota, then try again");
+}
+
+ExitCode exit_code_of(const std::exception& error) {
+  if (const auto* known = dynamic_cast<const Error*>(&error)) return known->code();
+  const auto* refused = dynamic_cast<const fs::filesystem_error*>(&error);
+  return refused != nullptr && is_refused_name(refused->code()) ? ExitCode::misconfigured
+                                                                : ExitCode::failed;
 }
 
 void reading_failure(const char* action, const fs::path& path, int error) {

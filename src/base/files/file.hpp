@@ -26,6 +26,10 @@ struct UnreadableError : Error {
 /// One complete message for the user about any exception, including those of std::filesystem.
 std::string message_of(const std::exception& error);
 
+/// The exit code of a command that ends with the exception. A path that the file system refuses
+/// for its name or for want of rights is `misconfigured`, since another start would meet the same.
+ExitCode exit_code_of(const std::exception& error);
+
 /// Reads a whole file. Throws InputError naming the file if it does not exist, is a folder, exceeds
 /// the machine's memory, or is a pipe or device that gives nothing or does not end. Throws
 /// UnreadableError if it cannot be read, LfsPointerError if Git left a pointer in its place.

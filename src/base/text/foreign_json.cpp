@@ -1,5 +1,7 @@
-// Finds a repeated key, apart from the parsers, which are templates.
+// Finds a repeated key and words faults, apart from the parsers, which are templates.
 #include "base/text/foreign_json.hpp"
+
+#include <fmt/format.h>
 
 #include <set>
 #include <vector>
@@ -18,6 +20,19 @@ std::string repeated_key(std::string_view text) {
     return true;
   };
   return Json::parse(text, watch, false).is_discarded() ? std::string() : twice;
+}
+
+std::string fault_of(const std::exception& exception) {
+  const std::string_view said = exception.what();
+  if (const auto* cut = dynamic_cast<const nlohmann::json::parse_error*>(&exception)) {
+    if (said.find("unexpected end of input") == std::string_view::npos)
+      return fmt::format("it is not JSON at byte {}", cut->byte);
+    return cut->byte <= 1 ? "it is empty"
+                          : fmt::format("its JSON is cut off after byte {}", cut->byte - 1);
+  }
+  const bool numbered = dynamic_cast<const nlohmann::json::exception*>(&exception) != nullptr;
+  const std::size_t end = numbered ? said.find("] ") : std::string_view::npos;
+  return std::string(end == std::string_view::npos ? said : said.substr(end + 2));
 }
 
 }  // namespace rollcall

@@ -5,6 +5,7 @@
 #include "base/text/json.hpp"
 
 #include <cstddef>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -49,13 +50,11 @@ std::size_t members_of(const Json& value) {
 /// Parses the text again, so it is meant for texts that are known to have one.
 std::string repeated_key(std::string_view text);
 
-/// The message of a parser's exception, "type must be string, but is number", without the
-/// "[json.exception.type_error.302]" that the library puts before it.
-inline std::string fault_of(const nlohmann::json::exception& exception) {
-  const std::string_view said = exception.what();
-  const std::size_t end = said.find("] ");
-  return std::string(end == std::string_view::npos ? said : said.substr(end + 2));
-}
+/// What is wrong with a text, as the exception that was thrown over it knows: "it is empty", "it is
+/// not JSON at byte 7", or the message without the library's number, as in
+/// "[json.exception.type_error.302] type must be string, but is number". The message of another
+/// exception is given as it is.
+std::string fault_of(const std::exception& exception);
 
 /// The value in `text`. A text that is not JSON, nests too deep or repeats a key in an object sets
 /// `fault` ("it is not JSON"). Never throws.

@@ -267,10 +267,11 @@ void write_model_folder(const std::filesystem::path& folder, const ModelConfig& 
   const WeightLayout layout = weight_layout(config);
   expect(std::int64_t(weights.size()) == layout.size, "weights fill their layout");
   make_folder(folder);
-  write_file_atomic(folder / "config.json",
-                    to_config_json(config, format.dtype == Dtype::f32 ? "float32" : "bfloat16"));
+  // The weights come first: if they find no space, an earlier model in the folder stays whole.
   WeightPieces pieces(layout, weights, format);
   write_file_atomic(folder / "model.safetensors", FilePieces([&] { return pieces(); }));
+  write_file_atomic(folder / "config.json",
+                    to_config_json(config, format.dtype == Dtype::f32 ? "float32" : "bfloat16"));
 }
 
 }  // namespace rollcall::model

@@ -53,12 +53,16 @@ WeightFiles::WeightFiles(SafetensorsFile file) : origin_(file.origin()) {
   for (const auto& [tensor, view] : kept.tensors()) tensors_.emplace(tensor, &kept);
 }
 
-WeightFiles WeightFiles::open(const fs::path& folder) {
-  if (fs::exists(folder / kSingle)) return WeightFiles(SafetensorsFile::map(folder / kSingle));
-  require<InputError>(fs::exists(folder / kIndex),
+void require_weights(const fs::path& folder) {
+  require<InputError>(fs::exists(folder / kSingle) || fs::exists(folder / kIndex),
                       fmt::format("{} has neither {} nor {}", folder.string(), kSingle, kIndex),
                       "the weights are read from them",
                       "name a folder with weights in safetensors files");
+}
+
+WeightFiles WeightFiles::open(const fs::path& folder) {
+  if (fs::exists(folder / kSingle)) return WeightFiles(SafetensorsFile::map(folder / kSingle));
+  require_weights(folder);
   const ShardIndex index =
       parse_shard_index(read_file(folder / kIndex), (folder / kIndex).string());
   WeightFiles files;

@@ -16,6 +16,9 @@ using ShardIndex = std::map<std::string, std::string>;
 /// not a plain name beside the index.
 ShardIndex parse_shard_index(const std::string& text, const std::string& origin);
 
+/// Throws InputError where the folder has neither weights in one file nor an index of several.
+void require_weights(const std::filesystem::path& folder);
+
 /// The files of a model, and a table of the tensors in all of them.
 class WeightFiles {
  public:

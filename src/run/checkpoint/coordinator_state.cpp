@@ -2,6 +2,7 @@
 #include "run/checkpoint/coordinator_state.hpp"
 
 #include "base/errors/error.hpp"
+#include "base/text/foreign_json.hpp"
 #include "base/text/json.hpp"
 #include "io/shard_name.hpp"
 #include "run/checkpoint/part.hpp"
@@ -219,7 +220,7 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
         error_message(fmt::format("{}: an answer is not hexadecimal ({})", origin, e.what()),
                       "the coordinator's state cannot be restored", "use an older checkpoint"));
   } catch (const json::exception& e) {
-    throw StorageError(error_message(fmt::format("{}: {}", origin, e.what()),
+    throw StorageError(error_message(fmt::format("{}: {}", origin, fault_of(e)),
                                      "the coordinator's state cannot be restored",
                                      "use an older checkpoint"));
   }

@@ -199,6 +199,7 @@ void Coordinator::train_step() {
   archive_.count_passed();
   begin_step();
   const report::MetricRow row = steps_.train();
+  state_.after.reset();  // it measured the policy before this step
   checkpoints_.notice();
   archive_.pack_when_due();
   // The metrics of a bad step do not measure the weights that its checkpoint would have.

@@ -262,8 +262,8 @@ void Evaluations::begin_training() {
   if (context_->config.eval.before && state_->train_steps == 0 && !state_->before) {
     state_->before = std::move(state_->after);
     state_->before_prompts = state_->after_prompts;
+    state_->after.reset();
   }
-  state_->after.reset();
 }
 
 void Evaluations::drop_old() {
@@ -274,15 +274,16 @@ void Evaluations::drop_old() {
 /// Evaluates into `slot`, and the digest of the prompts into `prompts`; both lie in the state.
 bool Evaluations::measure(std::optional<Outcomes>& slot, std::string& prompts) {
   std::uint64_t earlier = 0;  // rollouts of the evaluation that is replaced
-  if (slot) {
-    // The shards of the older evaluation are packed first, so that no new shard takes the name of
-    // one of them.
-    archive_->pack(state_->unpacked);
+  if (!slot) earlier = archive_->counted_before();
+  const bool again = slot || earlier > 0;
+  // The rollouts of the older evaluation go to the archive first, so that no new shard takes the
+  // name of one of theirs.
+  if (again) archive_->pack(state_->unpacked);
+  if (slot)
     for (const auto& outcome : *slot) earlier += outcome.correct.size();
-  }
   auto outcomes = evaluate(Purpose::eval, context_->config.eval.samples);
   if (!outcomes) return false;
-  if (slot)
+  if (again)
     for (auto& [step, file] :
          io::publish_neighbours(context_->run_dir, Purpose::eval,
                                 std::uint64_t(state_->train_steps), context_->identity))

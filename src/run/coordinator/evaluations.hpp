@@ -28,9 +28,9 @@ class Evaluations {
   /// drops the one before training where it cannot be made again. `progress`: share of the training
   /// that is done.
   void look_at_earlier(double progress);
-  /// Drops the evaluation after training, which does not count any more where the training
-  /// continues after an end. After an end of the warm start it becomes the evaluation before
-  /// training.
+  /// Where training continues after an end of the warm start, makes the evaluation after that end
+  /// the one before training. That of another end is dropped with the first new step, so that a
+  /// start which stops before it loses nothing.
   void begin_training();
   /// Whether the evaluation exists and can be compared with a new one.
   bool has_before() const { return is_current(state_->before, state_->before_prompts); }

@@ -34,22 +34,29 @@ void RunArchive::resume() {
 
 /// An archive file may hold steps that follow the checkpoint: a newer checkpoint, which is damaged
 /// or gone, covered them. An evaluation at the checkpoint's own step may be from before or from
-/// after it, which the total tells.
+/// after it, which the total tells. An earlier build dropped the outcomes of an evaluation when more
+/// steps were asked for, even if it then stopped before the first of them.
 void RunArchive::find_uncounted() {
   const auto done = std::uint64_t(state_->train_steps);
-  uncounted_ = io::packed_rollouts(context_->run_dir, done);
-  std::erase_if(uncounted_, [&](const auto& of_step) { return of_step.first.second <= done; });
-  const bool has_result = (state_->after || (done == 0 && state_->before));
-  if (has_result ||
-      io::kept_rollouts(context_->run_dir) - rollouts_of(uncounted_) <= state_->rollouts_total)
-    return;
   const auto packed = io::packed_rollouts(context_->run_dir, done);
-  if (const auto same = packed.find({Purpose::eval, done}); same != packed.end())
-    uncounted_.insert(*same);
+  uncounted_ = packed;
+  std::erase_if(uncounted_, [&](const auto& of_step) { return of_step.first.second <= done; });
+  const auto same = packed.find({Purpose::eval, done});
+  const bool has_result = (state_->after || (done == 0 && state_->before));
+  if (has_result || same == packed.end()) return;
+  const std::uint64_t kept = io::kept_rollouts(context_->run_dir) - rollouts_of(uncounted_);
+  if (kept > state_->rollouts_total) uncounted_.insert(*same);
+  else if (kept == state_->rollouts_total) counted_.emplace(*same);
+}
+
+std::uint64_t RunArchive::counted_before() const {
+  const bool is_here = counted_ && counted_->first.second == std::uint64_t(state_->train_steps);
+  return is_here ? counted_->second : 0;
 }
 
 void RunArchive::drew(Purpose purpose) {
   uncounted_.erase({purpose, std::uint64_t(state_->train_steps)});
+  if (purpose == Purpose::eval) counted_.reset();
 }
 
 void RunArchive::count_passed() {

@@ -33,6 +33,9 @@ class RunArchive {
   /// does not know of an evaluation that followed it.
   void count_passed();
 
+  /// Rollouts of an evaluation at the current train step that the archive holds and the total
+  /// counts, although the state has no outcomes of it; 0 if there is none.
+  std::uint64_t counted_before() const;
   /// Takes note that a durable checkpoint covers `files`, up to train step `steps`.
   void cover(std::vector<UnpackedFile> files, std::int64_t steps);
   /// Packs the covered files once archive.pack_every steps are covered and not packed. Only they
@@ -64,6 +67,7 @@ class RunArchive {
   std::int64_t covered_steps_ = 0;     ///< train steps that the newest durable checkpoint covers
   io::RolloutsOfSteps uncounted_;      ///< rollouts that are in the archive and not yet in the
                                        ///< state's total
+  std::optional<io::RolloutsOfSteps::value_type> counted_{};  ///< see counted_before()
   std::uint64_t missing_ = 0;          ///< rollouts of earlier starts that were gone at this one
   double waited_s_ = 0.0;
 };

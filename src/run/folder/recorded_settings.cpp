@@ -152,6 +152,9 @@ std::optional<RecordedSettings> recorded_settings(const fs::path& run_dir) {
 
 std::vector<ChangedKey> edited_keys(const fs::path& run_dir, const RunConfig& recorded) {
   if (!fs::exists(run_dir / "config.toml")) return {};
+  // an emptied record says nothing, and a start writes it anew
+  if (read_file(run_dir / "config.toml").find_first_not_of(" \t\r\n") == std::string::npos)
+    return {};
   return refused_keys(recorded, read_run_config(run_dir / "config.toml"));
 }
 
@@ -198,7 +201,8 @@ RunConfig as_resolved(RunConfig config, const RecordedSettings& recorded) {
 }
 
 bool holds_run(const fs::path& run_dir) {
-  if (!fs::is_directory(run_dir))
+  std::error_code unknown;
+  if (!fs::is_directory(run_dir, unknown))
     return false;  // a file in its place is refused where the folder
                    // is made
   if (holds_record(run_dir)) return true;

@@ -33,6 +33,19 @@ fs::path verified(const fs::path& folder) {
   return folder;
 }
 
+/// Refuses a path where a run folder or a model folder is wanted and that is a file, or a folder
+/// that this process may not read. Whether there is anything is for the caller.
+void require_readable_folder(const fs::path& path) {
+  std::error_code refused;
+  const fs::file_status found = fs::status(path, refused);
+  if (found.type() == fs::file_type::none) reading_failure("look at", path, refused.value());
+  if (!fs::exists(found)) return;
+  require(fs::is_directory(found), fmt::format("{} is a file", path.string()),
+          "a run folder or a model folder is wanted",
+          "name the folder that run.dir named, or one with config.json and model.safetensors");
+  if (::access(path.c_str(), R_OK | X_OK) != 0) reading_failure("read", path, errno);
+}
+
 }  // namespace
 
 void make_run_folder(const fs::path& run_dir, JobKind kind) {
@@ -94,8 +107,24 @@ void require_no_files_of_a_run(const fs::path& dir) {
 
 }  // namespace
 
+void require_folder_of_its_own(const fs::path& dir) {
+  std::error_code unknown;
+  if (!fs::equivalent(dir, ".", unknown) || is_unfinished_branch(dir)) return;
+  for (const auto& entry : list_folder(dir)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_of_a_start =
+        is_submitted(entry.path()) || name == ".lock" || name.starts_with("slurm-");
+    require<EnvironmentError>(
+        is_of_a_start,
+        fmt::format("run.dir {} is the working directory, which holds {}", dir.string(), name),
+        "a run would put checkpoints, archive and all its other files beside it",
+        "name a folder for the run alone, for example --set run.dir=runs/first");
+  }
+}
+
 void require_no_run(const fs::path& dir, const std::string& note) {
-  if (!fs::is_directory(dir)) return;
+  std::error_code unknown;
+  if (!fs::is_directory(dir, unknown)) return;
   const std::string said = note.empty() ? "" : fmt::format("; {}", note);
   require<EnvironmentError>(
       !fs::exists(dir / "config.toml") || holds_record(dir),
@@ -146,7 +175,8 @@ std::string without_last_slash(std::string reference) {
 
 fs::path run_of(const std::string& reference) {
   const std::string name = without_last_slash(reference);
-  return fs::is_directory(name) ? name : name.substr(0, name.rfind('@'));
+  std::error_code unknown;  // whoever reads there says why it cannot
+  return fs::exists(name, unknown) || unknown ? name : name.substr(0, name.rfind('@'));
 }
 
 fs::path run_with(const std::string& reference) {
@@ -166,6 +196,7 @@ fs::path weights_source(const RunConfig& config) {
 fs::path checkpoint_folder(const std::string& given) {
   const std::string reference = without_last_slash(given);
   const fs::path dir = run_of(reference);
+  require_readable_folder(dir);
   const bool newest = dir.native().size() == reference.size();
   if (newest && fs::exists(dir / "config.json")) return verified(dir);
   const std::string wanted = newest ? "" : reference.substr(dir.native().size() + 1);
@@ -244,6 +275,7 @@ void copy_text_files(const fs::path& from, const fs::path& to) {
 fs::path text_source(const RunConfig& config) {
   const bool continues = !config.run.init_from.empty();
   const std::string& reference = continues ? config.run.init_from : config.model.path;
+  if (!reference.empty()) require_readable_folder(run_of(reference));
   require(reference.empty() || fs::is_directory(run_of(reference)),
           fmt::format("{} is {}, but there is no such folder",
                       continues ? "run.init_from" : "model.path", reference),

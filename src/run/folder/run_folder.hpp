@@ -40,6 +40,10 @@ void await_run_folder(const std::filesystem::path& run_dir, double longest_s = k
 /// that says how the command came to this folder; may be empty.
 void require_no_run(const std::filesystem::path& run_dir, const std::string& note = {});
 
+/// For a new run: throws EnvironmentError where its folder is the working directory and holds
+/// something else, among which the files of the run would lie.
+void require_folder_of_its_own(const std::filesystem::path& run_dir);
+
 /// Prepares the folder of a run, which must exist: compares the settings with those of an earlier
 /// start (run/folder/recorded_settings.hpp) and writes config.toml. `checkpoint`: the one that the
 /// run continues from; empty where there is none. Throws EnvironmentError when the folder holds a

@@ -7,6 +7,7 @@
 #include "kernels/kernel_set.hpp"
 #include "method/columns.hpp"
 #include "model/tensors/model_folder.hpp"
+#include "model/tensors/weight_files.hpp"
 #include "reward/judge_verdict.hpp"
 #include "run/context/models_of.hpp"
 #include "run/context/recipe_needs.hpp"
@@ -81,14 +82,24 @@ void check_sizes(const RunConfig& config, Faults& faults) {
   check("sandbox.files", config.sandbox.files);
 }
 
-/// Checks that the models which the run reads have a readable config.json. Models that it does not
-/// read are reported by check_unread_settings().
-void check_folders(const RunConfig& c, const method::Objective* objective, Faults& faults) {
-  faults.check({"model.path", "run.init_from", "run.dir"}, [&] {
+/// Checks that the models which the run reads have a readable config.json, and that a new run finds
+/// weights. Models that it does not read are reported by check_unread_settings().
+void check_folders(const RunConfig& c, const method::Objective* objective, bool begins,
+                   Faults& faults) {
+  std::filesystem::path source;
+  const bool is_model = faults.check({"model.path", "run.init_from", "run.dir"}, [&] {
     (void)text_source(c);
-    if (const auto source = weights_source(c); !source.empty())
-      (void)model::read_folder_config(source);
+    source = weights_source(c);
+    if (!source.empty()) (void)model::read_folder_config(source);
   });
+  // The tokenizer of the folder may be read all the same, so the key stays reliable.
+  if (begins && is_model && !source.empty()) {
+    try {
+      model::require_weights(source);
+    } catch (const InputError& missing) {
+      faults.tell(c.run.init_from.empty() ? "model.path" : "run.init_from", missing.what());
+    }
+  }
   const auto asks_for = [&](std::initializer_list<const char*> names) {
     const auto columns = objective == nullptr ? std::vector<std::string>() : objective->columns();
     return std::any_of(columns.begin(), columns.end(), [&](const auto& own) {
@@ -173,6 +184,7 @@ void check_temperature(const RunConfig& c) {
 void check_new_run(const RunConfig& config, const Named& named, Faults& faults) {
   const method::Objective* const objective = named.objective.get();
   check_unread_settings(config, objective, faults);
+  faults.check({"run.dir"}, [&] { require_folder_of_its_own(config.run.dir); });
   faults.check({"sampling.temperature", "train.steps", "train.from_archive"},
                [&] { check_temperature(config); });
   check_recipe_needs(config, faults);
@@ -230,7 +242,7 @@ Named check_start(const RunConfig& config, JobKind kind, Faults& faults) {
   }
   if (objective != nullptr && kind == JobKind::train && config.train.steps > 0)
     check_companions(config, *objective, faults);
-  check_folders(config, objective, faults);
+  check_folders(config, objective, is_new(config, faults), faults);
   faults.check({"model.", "run.init_from"}, [&] {
     check_shapes(config, kind == JobKind::train && is_new(config, faults), faults);
   });

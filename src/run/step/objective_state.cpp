@@ -2,6 +2,7 @@
 #include "run/step/objective_state.hpp"
 
 #include "base/errors/error.hpp"
+#include "base/text/foreign_json.hpp"
 #include "base/text/json.hpp"
 #include "method/columns.hpp"
 #include "run/checkpoint/part.hpp"
@@ -58,7 +59,7 @@ void ObjectiveState::restore(const std::string& text, const std::string& origin)
     best_length = json.at("best_length").get<std::map<std::uint64_t, std::int64_t>>();
   } catch (const nlohmann::json::exception& e) {
     throw StorageError(
-        error_message(fmt::format("{} is not an objective's state: {}", origin, e.what()),
+        error_message(fmt::format("{} is not an objective's state: {}", origin, fault_of(e)),
                       "the run cannot continue from it", "use an older checkpoint"));
   }
 }
