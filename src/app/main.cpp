@@ -82,6 +82,7 @@ int run(int argc, char** argv) {
   app::add_chat(program);
   app::add_logprob(program);
   app::add_plan(program);
+  app::add_data(program);
   app::add_prove(program);
   app::add_recipes(program);
   app::add_schedulers(program);

@@ -5,7 +5,7 @@ unless the row sets it. Options: ranks, env, before (names of preparations), qui
 
 TRAIN = "train {tiny} --set run.dir={w}/new "
 RESUME = "train {tiny} --resume --set run.dir={w}/"
-JSONL = TRAIN + "--set task.name=jsonl --set task.validation_prompts=0 --set task.file={w}/"
+JSONL = TRAIN + "--set task.name=file --set task.validation_prompts=0 --set task.file={w}/"
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 548118077\n"
 
@@ -22,6 +22,8 @@ FILES = {
     "wrong_type.toml": '[train]\nsteps = "many"\n',
     "broken.jsonl": '{"question": "1+1", "answer": "#### 2"}\n{"question": \n',
     "no_key.jsonl": '{"q": "1+1", "answer": "2"}\n',
+    "no_answer.jsonl": '{"question": "1+1", "answer": "2"}\n{"question": "1+2"}\n',
+    "open_array.json": '[{"question": "1+1", "answer": "2"}, {"question": "1+2", "answer": "3"}',
     "empty.jsonl": "",
     "references.jsonl": "".join(f'{{"question": "{n}", "answer": {answer}}}\n' for n, answer in enumerate([1, 2, 3, '"\\\\int x"', 4, 5, 6, 7])),
     "no_schema.jsonl": "".join(f'{{"question": "{n}", "answer": "{{\\"schema\\": {schema}}}"}}\n' for n, schema in enumerate(["{}", "{}", 5, "{}"])),
@@ -65,7 +67,7 @@ ROWS = [
       for command in ("train {file}", "plan {file}", "submit {file} --dry-run")),
     ("90,000 knobs", "train {w}/knobs.toml", 2, "k0"),
     ("a deep key by --set", TRAIN + "--set a" + ".a" * 20000 + "=1", 2, "nests deeper than 32"),
-    ("a device as a task's file", TRAIN + "--set task.name=jsonl --set task.file=/dev/zero", 2, "gives more than 134217728 bytes"),
+    ("a device as a task's file", TRAIN + "--set task.name=file --set task.file=/dev/zero", 2, "gives more than 134217728 bytes"),
     ("a device as a run file", "train /dev/zero", 2, "gives more than 134217728 bytes"),
     ("a device as lines to score", "score /dev/zero --verifier exact_match", 2, "a line of more than 67108864 bytes"),
     ("a device as a template", TRAIN + "--set text.template=/dev/zero", 2, "gives more than 134217728 bytes"),
@@ -135,7 +137,7 @@ ROWS = [
     ("unknown scheduler knob", TRAIN + "--set scheduler.policy=uniform_sqrt --set scheduler.knobs.nope=3", 2, "scheduler.knobs.nope is not a key"),
     ("scheduler knob out of range", TRAIN + "--set scheduler.policy=uniform_sqrt --set scheduler.knobs.prior_success=3", 2, "scheduler.knobs.prior_success is 3"),
     ("a policy of domains without domains", TRAIN + "--set scheduler.policy=apriel_reasoner", 2, "the policy apriel_reasoner requires a domain of every prompt"),
-    ("a bandit over domains without domains", TRAIN + "--set scheduler.policy=sec --set scheduler.knobs.arms=domain", 2, "task.domain_key"),
+    ("a bandit over domains without domains", TRAIN + "--set scheduler.policy=sec --set scheduler.knobs.arms=domain", 2, "task.fields.domain"),
     ("a value model's policy without its values", TRAIN + "--set scheduler.policy=v0", 2, "the policy v0 requires a prior of every prompt"),
     ("a policy that no stage feeds", TRAIN + "--set scheduler.policy=arrol", 2, "the policy arrol requires the column predicted"),
     ("unknown kernels", TRAIN, 2, "ROLLCALL_KERNELS", {"env": {"ROLLCALL_KERNELS": "nonsense"}}),
@@ -146,7 +148,7 @@ ROWS = [
     ("unknown numerics of an answer", "generate {run} 21 --numerics bf16", 2, "bf16 not in {fp32_fixed_order,bf16_sliced8,cuda_bf16_sliced8}"),
     ("unknown kernels for an answer", "logprob {run} --numerics bf16_sliced8", 2, "no set of bf16_sliced8", {"env": {"ROLLCALL_KERNELS": "nonsense"}}),
     # input files
-    ("jsonl without a file", TRAIN + "--set task.name=jsonl", 2, "task.file is empty"),
+    ("jsonl without a file", TRAIN + "--set task.name=file", 2, "task.file is empty"),
     ("corpus without a file", TRAIN + "--set task.name=corpus", 2, "task.name is corpus but task.file is empty"),
     ("corpus of one sentence", TRAIN + "--set task.name=corpus --set task.file={w}/a_file", 2, "holds no document of two sentences"),
     ("rlpt without a corpus", TRAIN + "--set objective.recipe=rlpt", 2, "objective.recipe rlpt reads component/masked, which neither exact_match nor a judge fills"),
@@ -155,10 +157,17 @@ ROWS = [
     ("jsonl reference that is not read", JSONL + "references.jsonl --set reward.verifier=math --set task.answer_marker= --set text.tokenizer=byte --set train.steps=0 --set eval.before=false --set eval.after=false",
      0, "references.jsonl:4: the reference \"\\int x\" cannot be read", {"done": True, "quick": False}),
     ("jsonl line is no JSON", JSONL + "broken.jsonl", 2, "broken.jsonl:2"),
-    ("jsonl line without key", JSONL + "no_key.jsonl", 2, 'no key "question"'),
+    ("jsonl line without key", JSONL + "no_key.jsonl", 2, "no_key.jsonl has rows of no known layout: the first has answer, q (which field is the question"),
+    ("a row without an answer", JSONL + "no_answer.jsonl", 2, 'no_answer.jsonl:2: has no key "answer": it has "question"'),
+    ("data of no layout", "data {w}/no_key.jsonl", 2, "set task.fields.prompt and task.fields.answer"),
+    ("data of a made task", "data {tiny}", 2, "reads no rows of files"),
+    ("an array without an end", JSONL + "open_array.json", 2, "the array is not closed"),
+    ("a list of files with an unknown key", TRAIN + '--set task.file=[{{path="a",wight=2}}]', 2, "did you mean weight"),
+    ("a list of files with one weight", TRAIN + '--set task.file=[{{path="a",weight=2}},"b"]', 2, "gives some files a weight and others none"),
+    ("a share beside a held-out file", JSONL + "references.jsonl --set task.heldout_share=0.2 --set task.heldout_file={w}/references.jsonl", 2, "task.heldout_share is set"),
     ("jsonl line with a key twice", JSONL + "key_twice.jsonl", 2, 'key_twice.jsonl:2: the key "question" stands twice'),
     ("jsonl line with an empty answer", JSONL + "empty_answer.jsonl", 2, 'empty_answer.jsonl:2: "answer" is empty (no response could equal it)'),
-    ("jsonl line without its domain", JSONL + "references.jsonl --set task.answer_marker= --set task.domain_key=topic", 2,
+    ("jsonl line without its domain", JSONL + "references.jsonl --set task.answer_marker= --set task.fields.domain=topic", 2,
      'references.jsonl:1: has no key "topic": it has "answer", "question" (policies choose among the domains'),
     ("training on what is held out", JSONL + "references.jsonl --set task.heldout_file={w}/references.jsonl --set text.tokenizer=byte", 2,
      "task.heldout_file and task.file are the same file"),

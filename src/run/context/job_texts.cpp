@@ -6,6 +6,7 @@
 #include "run/context/question_forms.hpp"
 #include "run/context/thought_dropout.hpp"
 #include "run/context/unread_keys.hpp"
+#include "task/answer_source.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ void fill_prompt_tokens(RunContext& context) {
     context.workers->run(std::int64_t(tokens.size()), [&](std::int64_t i, int) {
       const text::AnswerForm& form = *context.forms[std::size_t(i) / prompts.size()];
       tokens[std::size_t(i)] = context.format->prompt_tokens(
-          text::asked_in(form, prompts[std::size_t(i) % prompts.size()].text), form.opening);
+          question_in(form, prompts[std::size_t(i) % prompts.size()]), form.opening);
     });
   }
 }
@@ -46,8 +47,7 @@ void fill_examples(RunContext& context, const task::ExampleSet& set) {
       const std::string opening = context.forms[i / prompts]->opening;
       const Prompt prompt = asked(context, context.prompts.train[i % prompts], i / prompts);
       return context.format->supervised(
-          prompt.text, thoughts.answer(i, opening + prompt.solution).substr(opening.size()),
-          opening);
+          prompt, thoughts.answer(i, opening + prompt.solution).substr(opening.size()), opening);
     }
     if (i < conversations) {
       unread.look(*context.format, set.conversations[i], set.lines[i]);
@@ -89,7 +89,7 @@ void fill_examples(RunContext& context, const task::ExampleSet& set) {
 
 /// Names a prompt in messages: FILE:LINE where it was read from a file, else its beginning.
 std::string named(const RunContext& context, const Prompt& prompt) {
-  return context.config.task.name == "jsonl"
+  return task::reads_rows(context.config.task)
              ? task::place_of(context.config.task, prompt.text)
              : fmt::format("the prompt \"{}\"", excerpt(prompt.text));
 }

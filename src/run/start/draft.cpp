@@ -11,6 +11,8 @@
 #include "run/judge/judge_stage.hpp"
 #include "run/update/auxiliary_models.hpp"
 #include "run/update/experts.hpp"
+#include "task/answer_source.hpp"
+#include "task/rows/file_list.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
@@ -37,9 +39,10 @@ void check_splits(const RunContext& context, JobKind kind) {
       kind == JobKind::eval || eval.after || (eval.before && context.config.train.steps > 0);
   require<ConfigError>(
       !evaluates || !context.prompts.heldout.empty(),
-      fmt::format(
-          "there is no held-out prompt{}",
-          context.config.task.file.empty() ? "" : fmt::format(" in {}", context.config.task.file)),
+      fmt::format("there is no held-out prompt{}",
+                  context.config.task.file.empty()
+                      ? ""
+                      : fmt::format(" in {}", task::shown_files(context.config.task))),
       "what the policy can do is measured on prompts that it is not trained on",
       "use more rows, name a file of them in task.heldout_file, or set eval.before=false and eval.after=false");
 }
@@ -59,7 +62,7 @@ void check_references(const RunContext& context) {
   constexpr int kTold = 10;
   constexpr std::size_t kMostUnusable = 100;
   const TaskSection& section = context.config.task;
-  if (section.name != "jsonl") return;
+  if (!task::reads_rows(section)) return;
   std::vector<Fault> unusable;
   int unreadable = 0;
   for (const Split split : {Split::train, Split::validation, Split::heldout}) {
@@ -99,7 +102,7 @@ void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faul
   if (has_prompts) {
     faults.check({"eval.every", "eval.before", "eval.after", "train.steps"},
                  [&] { check_splits(draft, kind); });
-    faults.check({"scheduler.policy", "scheduler.", "task.domain_key", "task.prior_key"},
+    faults.check({"scheduler.policy", "scheduler.", "task.fields.domain", "task.fields.prior"},
                  [&] { (void)make_scheduler(draft); });
   }
   if (draft.grader && has_prompts) {
@@ -110,7 +113,7 @@ void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faul
   faults.check({"judge.component", "judge.", "reward.", "objective."},
                [&] { check_judge(draft, named.objective->columns()); });
   if (has_prompts && kind == JobKind::train && draft.config.train.steps > 0)
-    faults.check({"task.prior_key", "objective."},
+    faults.check({"task.fields.prior", "objective."},
                  [&] { check_predictions(draft, *named.objective); });
   faults.check({"checkpoint.keep_best", "eval.pass_k"},
                [&] { check_keep_best(draft.config, known_components(draft)); });
