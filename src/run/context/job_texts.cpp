@@ -94,6 +94,18 @@ std::string named(const RunContext& context, const Prompt& prompt) {
              : fmt::format("the prompt \"{}\"", excerpt(prompt.text));
 }
 
+/// Rows of some layouts, such as riddles and instructions, have no worked solution.
+void check_worked(const RunContext& context) {
+  const auto& prompts = context.prompts.train;
+  const bool learns = context.config.sft.steps > 0 && context.config.sft.file.empty();
+  if (!learns || prompts.empty() || !prompts.front().solution.empty()) return;
+  throw ConfigError(
+      error_message(fmt::format("sft.steps is {}, and {} has no worked solution",
+                                context.config.sft.steps, named(context, prompts.front())),
+                    "supervised steps would learn to say nothing",
+                    "set sft.steps=0, or name a file of examples in sft.file"));
+}
+
 /// Removes prompts that leave no room for an answer in at least one of the forms in which they may
 /// be asked.
 void drop_overlong(RunContext& context) {
@@ -159,6 +171,7 @@ void check_lengths(const RunContext& context) {
 }  // namespace
 
 void fill_texts(RunContext& context, const task::ExampleSet& examples) {
+  check_worked(context);
   fill_prompt_tokens(context);
   if (context.config.task.drop_overlong) drop_overlong(context);
   check_lengths(context);
