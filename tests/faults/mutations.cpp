@@ -208,11 +208,11 @@ Kind task_file() {
 
 const char* const kRows =
     R"([{"data_source": "own", "prompt": [{"role": "system", "content": "s"}, {"role": "user", "content": "2 + 2?"}],
-"reward_model": {"style": "rule", "ground_truth": "[\\"4\\"]"}, "tools": "[{\\"name\\": \\"f\\"}]", "extra_info": {"index": 0}},
+"reward_model": {"style": "rule", "ground_truth": "[\"4\"]"}, "tools": "[{\"name\": \"f\"}]", "extra_info": {"index": 0}},
 {"nums": [3, 4], "target": 7}, {"question": "q", "choices": {"text": ["a", "b"], "label": ["A", "B"]}, "answerKey": "B"},
-{"prompt": "def f():", "test": "def check(c): pass", "entry_point": "f"}, {"question": "q", "input_output": "{\\"inputs\\": [\\"1\\"], \\"outputs\\": [\\"2\\"]}"},
-{"query": "q", "tools": [], "answers": "[{\\"name\\": \\"f\\"}]"}, {"prompt": "p", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{"a": null}]},
-{"problem": "p", "solution": "so \\\\boxed{4}", "level": "Level 3"}])";
+{"prompt": "def f():", "test": "def check(c): pass", "entry_point": "f"}, {"question": "q", "input_output": "{\"inputs\": [\"1\"], \"outputs\": [\"2\"]}"},
+{"query": "q", "tools": [], "answers": "[{\"name\": \"f\"}]"}, {"prompt": "p", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{"a": null}]},
+{"problem": "p", "solution": "so \\boxed{4}", "level": "Level 3"}])";
 
 /// Rows of all layouts in one array, each read by its own layout.
 Kind rows() {
