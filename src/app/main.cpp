@@ -56,6 +56,7 @@ constexpr LongCommand kLongCommands[] = {
     {"score", "the verdicts that are written are whole, but the last line may be cut"},
     {"prove", "nothing is proved; the same command begins anew"},
     {"archive", "nothing was changed"},
+    {"data", "nothing was changed"},
     {"view", "no pages were changed"},
 };
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <string_view>
 
 namespace rollcall::task {
 namespace {
@@ -34,11 +35,10 @@ void look(const RowFile& file, const TaskSection& task, Seen& seen) {
   Seen here;
   const auto each = [&](const Layout& layout, const nlohmann::json& object, const Line& line) {
     if (!matches(file, object)) return;
-    if (layout.verifier != kByMarker) {
+    if (const std::string_view verifier = layout.verifier; verifier != kByMarker) {
       here.judged.try_emplace(
-          layout.verifier == kByRow
-              ? layout.refers({object, line, layout, task.answer_marker}).verifier
-              : layout.verifier,
+          verifier == kByRow ? layout.refers({object, line, layout, task.answer_marker}).verifier
+                             : std::string(verifier),
           place_of(line));
       return;
     }

@@ -55,12 +55,13 @@ float prior_of(const FileRow& row, const TaskSection& section) {
   return float(prior.get<double>());
 }
 
-/// A number, rounded, or the first whole number in a text ("Level 5"); nothing without one.
+/// A number, rounded and not below 0, or the first whole number in a text ("Level 5"); nothing
+/// without one.
 std::optional<std::int32_t> level_in(const Json& value) {
   constexpr double kMost = 1e9;
   if (value.is_number()) {
     const double number = value.get<double>();
-    if (std::abs(number) < kMost) return std::int32_t(std::lround(number));
+    if (std::abs(number) < kMost) return std::int32_t(std::lround(std::max(number, 0.0)));
   }
   if (!value.is_string()) return std::nullopt;
   const auto& text = value.get_ref<const std::string&>();
