@@ -1,4 +1,4 @@
-// Reads the two keys that task/jsonl.cpp writes.
+// Reads the two keys that task/rows/row_reading.cpp writes.
 #include "io/row_name.hpp"
 
 #include "base/text/json.hpp"

@@ -21,6 +21,7 @@ void add_chat(Command program);
 void add_logprob(Command program);
 void add_compare(Command program);
 void add_plan(Command program);
+void add_data(Command program);
 void add_prove(Command program);
 void add_recipes(Command program);
 void add_schedulers(Command program);

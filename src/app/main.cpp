@@ -69,6 +69,7 @@ constexpr LongCommand kLongCommands[] = {
     {"score", "the verdicts that are written are whole, but the last line may be cut"},
     {"prove", "nothing is proved; the same command starts again"},
     {"archive", "nothing was changed"},
+    {"data", "nothing was changed"},
     {"view", "no pages were changed"},
 };
 
@@ -95,6 +96,7 @@ int run(int argc, char** argv) {
   app::add_chat(program);
   app::add_logprob(program);
   app::add_plan(program);
+  app::add_data(program);
   app::add_prove(program);
   app::add_recipes(program);
   app::add_schedulers(program);

@@ -33,6 +33,10 @@ struct Prompt {
   std::string domain{};    ///< category of the prompt within the task; empty if it has none
   float prior = std::numeric_limits<float>::quiet_NaN();  ///< success that a value model expects of
                                                           ///< a rollout, 0 to 1; NaN if not given
+  /// What a chat template is given if that is more than `text` as the user's message: JSON with
+  /// "messages" and perhaps "tools" (text/chat/prompt_conversation.hpp). `text` then has the same
+  /// in words. Empty otherwise.
+  std::string conversation{};
 };
 
 /// A run of tokens by one author. The columns of numbers per token are filled for policy turns

@@ -21,7 +21,9 @@ constexpr const char* kVariables =
 /// In an older config.toml, the comment above variables that are all written in quotes.
 constexpr const char* kOlderVariables =
     "variables of the chat template, for example enable_thinking = false";
-constexpr const char *kHears = "scheduler.hears", *kSplit = "task.split";
+constexpr const char *kHears = "scheduler.hears", *kSplit = "task.split",
+                     *kOnBadLine = "task.on_bad_line";
+constexpr const char *kRowsTask = "file", *kOldRowsTask = "jsonl";  // accepted until version 0.4
 constexpr const char* kOwnLine = "# Every setting of this run, defaults included.";
 constexpr double kBig = 1e15;  // integers up to here are exact in a double
 constexpr Range kCount{0, kBig}, kPositive{1, kBig}, kShare{0, 1};
@@ -125,7 +127,7 @@ ConfigSchema bind(RunConfig& c) {
 
   s.bind("task.name", &c.task.name,
          "task: sorting, arithmetic, countdown, code, tags, json, instructions, multiple_choice, "
-         "word_sorting, graph, knights_knaves, units, corpus, jsonl");
+         "word_sorting, graph, knights_knaves, units, corpus, file");
   s.bind("task.train_prompts", &c.task.train_prompts,
          "most training prompts; 0: all of task.file, whose default it is", kCount);
   s.bind(
@@ -157,25 +159,34 @@ ConfigSchema bind(RunConfig& c) {
       "how the answer is found: whole, integer, last_number, gsm8k_strict, gsm8k_flexible, boxed, "
       "answer_tag, final_line, marker, math_answer, regex:PATTERN; "
       "empty: the verifier's own");
-  s.bind("task.file", &c.task.file,
-         "jsonl: training file, one object a line; corpus: text file, an empty line between "
-         "documents");
+  s.bind_list("task.file", &c.task.file,
+              "file: training file of JSON lines or one JSON array, or a list of them: "
+              "[{path, weight, where = {field = value}}]; corpus: text file, an empty line between "
+              "documents");
   s.bind("task.heldout_file", &c.task.heldout_file,
-         "jsonl: held-out file; empty: split task.file by content");
+         "file: held-out file; empty: split task.file by content");
+  s.bind("task.heldout_share", &c.task.heldout_share,
+         "file: share of the rows of task.file that is held out where there is no "
+         "task.heldout_file",
+         {0, 0.9});
   s.bind(
       kSplit, &c.task.split,
-      "jsonl: how task.file is split without task.heldout_file: exact holds the tenth of its rows "
+      "file: how task.file is split without task.heldout_file: exact holds the share of its rows "
       "out whose contents have the smallest hashes; by_row "
       "decides on each row by its own hash, as earlier builds did",
       {}, {"exact", "by_row"});
-  s.bind("task.question_key", &c.task.question_key, "jsonl: key of the question");
-  s.bind("task.answer_key", &c.task.answer_key, "jsonl: key of the answer");
+  s.bind(kOnBadLine, &c.task.on_bad_line,
+         "file: a line that cannot be read ends the start (refuse) or is left out and counted "
+         "(drop)",
+         {}, {"refuse", "drop"});
+  // The old names are accepted until version 0.4.
+  s.rename("task.question_key", "task.fields.prompt");
+  s.rename("task.answer_key", "task.fields.answer");
+  s.rename("task.domain_key", "task.fields.domain");
+  s.rename("task.prior_key", "task.fields.prior");
   s.bind("task.answer_marker", &c.task.answer_marker,
-         "jsonl: text before the final answer; empty: the whole answer counts; auto, the default "
+         "file: text before the final answer; empty: the whole answer counts; auto, the default "
          "with task.file: #### where all answers hold it, else empty");
-  s.bind("task.domain_key", &c.task.domain_key, "jsonl: key of a question's category; empty: none");
-  s.bind("task.prior_key", &c.task.prior_key,
-         "jsonl: key of a question's expected success rate, 0 to 1; empty: none");
   s.bind("task.drop_overlong", &c.task.drop_overlong,
          "leave out prompts that leave no room for an answer, instead of refusing the run");
   s.bind("task.format_weight", &c.task.format_weight,
@@ -184,6 +195,18 @@ ConfigSchema bind(RunConfig& c) {
       "task.shuffle_rewards", &c.task.shuffle_rewards,
       "control: permute verdicts (reward, correct, components, answer) over the step's rollouts, "
       "for scheduler and objective alike");
+  auto& f = c.task.fields;
+  s.bind("task.fields.prompt", &f.prompt,
+         "file: field of the question, a text or a list of messages; a dotted name reaches into "
+         "objects; empty: as the rows' layout says (docs/guide/own-data.md)");
+  s.bind("task.fields.answer", &f.answer, "file: field of the answer; empty: as above");
+  s.bind("task.fields.level", &f.level, "file: field of the difficulty; empty: as above");
+  s.bind("task.fields.domain", &f.domain, "file: field of a question's category; empty: as above");
+  s.bind("task.fields.prior", &f.prior,
+         "file: field of a question's expected success rate, 0 to 1; empty: as above");
+  s.bind("task.fields.id", &f.id, "file: field of a row's name; empty: as above");
+  s.bind("task.fields.tools", &f.tools,
+         "file: field of the tools that the chat template shows; empty: as above");
 
   s.bind("reward.verifier", &c.reward.verifier,
          "verifier that judges in place of the task's, such as math for questions of task.file "
@@ -465,13 +488,33 @@ void load_settings(RunConfig& config, ConfigSchema& schema, const std::string& t
     if (value.starts_with('"')) value = as_older_versions(value);
 }
 
+/// Gives the task of files its name where it has the old one, and returns whether it did.
+bool rename_task(TaskSection& task) {
+  if (task.name != kOldRowsTask) return false;
+  task.name = kRowsTask;
+  return true;
+}
+
 /// Reads a run's own text. If an earlier build wrote it, keys that came later are missing; they get
 /// the values that keep the run as it was.
 void load_own(RunConfig& config, ConfigSchema& schema, const std::string& text,
               const std::string& origin) {
   load_settings(config, schema, text, origin);
+  rename_task(config.task);
   if (!schema.was_set(kHears)) config.scheduler.hears = "verifier";
   if (!schema.was_set(kSplit)) config.task.split = "by_row";
+  // Earlier builds recorded the keys of a question file for every task.
+  if (!schema.was_set(kOnBadLine) && config.task.name != kRowsTask) config.task.fields = {};
+}
+
+/// Says that the task has another name now, where a setting gives the old one.
+void tell_old_task(const ConfigSchema& schema) {
+  const auto place = schema.places().find("task.name");
+  if (place == schema.places().end()) return;
+  log_warning("{}", error_message(fmt::format("{}: the task {} is called {} now",
+                                              place->second.text, kOldRowsTask, kRowsTask),
+                                  "the old name goes with the next release",
+                                  fmt::format("write task.name = \"{}\"", kRowsTask)));
 }
 
 /// The folder that a run's own file lies in. A run.dir that names the same folder is returned as it
@@ -491,8 +534,8 @@ void lower_pass_k(RunConfig& c) {
 /// Sets defaults that depend on other settings. The config.toml of a run states every key, so a
 /// resume changes nothing.
 void choose_defaults(RunConfig& c, const ConfigSchema& schema) {
-  if (!c.task.file.empty() && !schema.was_set("task.name")) c.task.name = "jsonl";
-  if (c.task.name == "jsonl") {
+  if (!c.task.file.empty() && !schema.was_set("task.name")) c.task.name = kRowsTask;
+  if (c.task.name == kRowsTask) {
     if (!schema.was_set("task.answer_marker")) c.task.answer_marker = "auto";
     if (!schema.was_set("task.train_prompts")) c.task.train_prompts = 0;
     if (!schema.was_set("task.validation_prompts")) c.task.validation_prompts = -1;
@@ -615,6 +658,7 @@ GivenSettings gather_settings(const std::filesystem::path& file,
   if (recorded) follow_samples(config, schema);
   else
     for (const auto& told : schema.old_names()) log_warning("{}", told);
+  if (rename_task(config.task)) tell_old_task(schema);
   given.faults.places = schema.places();
   for (auto& [key, place] : given.faults.places) place.recorded = recorded && !place.by_assignment;
   choose_defaults(config, schema);

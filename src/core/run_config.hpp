@@ -54,17 +54,26 @@ struct TaskSection {
                                    ///< question takes; empty: all questions are asked alike
   std::string extract;          ///< a row of text/answer/extract.cpp, or regex:PATTERN; empty: the
                                 ///< verifier's default
-  std::string file;             ///< jsonl: training file
-  std::string heldout_file;     ///< jsonl: held-out file; empty: split `file` by content hash
-  std::string split = "exact";  ///< jsonl: how held-out rows of `file` are chosen: exact | by_row
-                                ///< (task/jsonl.cpp)
-  std::string question_key = "question";
-  std::string answer_key = "answer";
+  std::string file;             ///< file: training file, or a list of them as JSON
+                                ///< (task/rows/file_list.hpp); corpus: a text file
+  std::string heldout_file;     ///< file: held-out file; empty: split `file` by content hash
+  double heldout_share = 0.1;   ///< file: fraction of the rows of `file` that is held out
+  std::string split = "exact";  ///< file: how held-out rows of `file` are chosen: exact | by_row
+                                ///< (task/rows/file_task.cpp)
+  std::string on_bad_line = "refuse";  ///< file: refuse | drop: what happens to a line that cannot
+                                       ///< be read
+  /// Which field of a row is what, as dotted names; empty: as the row's layout says
+  /// (task/rows/layouts.hpp).
+  struct Fields {
+    std::string prompt, answer;
+    std::string level;   ///< difficulty
+    std::string domain;  ///< category, for policies that choose among domains
+    std::string prior;   ///< success that a value model expects, 0 to 1, for policies that start
+                         ///< from it
+    std::string id;      ///< name of the row
+    std::string tools;   ///< list of tools that the chat template shows
+  } fields;
   std::string answer_marker = "####";
-  std::string domain_key;  ///< jsonl: key of a question's category, for schedulers that choose
-                           ///< among domains; empty: no categories
-  std::string prior_key;   ///< jsonl: key of the success that a value model expects, 0 to 1, for
-                           ///< schedulers that start from it; empty: no such key
   bool drop_overlong = false;    ///< whether prompts that leave no room for an answer are left out;
                                  ///< otherwise they end the run
   double format_weight = 0.0;    ///< weight of the format component in the reward

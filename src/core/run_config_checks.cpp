@@ -179,18 +179,18 @@ void check_self_judging(const RunConfig& c, Faults& faults) {
 }
 
 void check_task(const TaskSection& t, Faults& faults) {
-  const bool reads_a_file = t.name == "jsonl" || t.name == "corpus", is_jsonl = t.name == "jsonl";
+  const bool has_rows = t.name == "file", reads_a_file = has_rows || t.name == "corpus";
   faults.need({"task.min_level", "task.max_level"}, t.min_level <= t.max_level,
               fmt::format("task.min_level {} is above task.max_level {}", t.min_level, t.max_level),
               "no difficulty level would be left", "swap them");
   faults.need({"task.file", "task.name"}, !reads_a_file || !t.file.empty(),
               fmt::format("task.name is {} but task.file is empty", t.name),
               "there is nothing to read prompts from",
-              is_jsonl ? "set task.file to a file with one JSON object a line"
+              has_rows ? "set task.file to a file with one JSON object a line"
                        : "set task.file to a text file");
   const auto asks_for_some = [&](const char* key, std::int64_t prompts) {
     faults.need(
-        {key, "task.name", "task.file"}, is_jsonl || prompts > 0, fmt::format("{} is 0", key),
+        {key, "task.name", "task.file"}, has_rows || prompts > 0, fmt::format("{} is 0", key),
         fmt::format(
             "0 means all rows of a file, and task {} makes as many prompts as it is asked for",
             t.name),
@@ -199,9 +199,14 @@ void check_task(const TaskSection& t, Faults& faults) {
   asks_for_some("task.train_prompts", t.train_prompts);
   asks_for_some("task.heldout_prompts", t.heldout_prompts);
   faults.need({"task.validation_prompts", "task.name", "task.file"},
-              is_jsonl || t.validation_prompts >= 0, "task.validation_prompts is -1",
+              has_rows || t.validation_prompts >= 0, "task.validation_prompts is -1",
               "a made task has no rows to take a tenth of",
               "name a number of prompts; 0 validates nothing");
+  faults.need(
+      {"task.heldout_share", "task.split"}, t.split == "exact" || t.heldout_share == 0.1,
+      fmt::format("task.heldout_share is {}, and task.split is {}", t.heldout_share, t.split),
+      "by_row holds out a tenth, as earlier builds did",
+      "leave task.heldout_share out, or set task.split=exact");
 }
 
 void check_model(const ModelSection& m, Faults& faults) {

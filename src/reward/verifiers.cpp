@@ -37,7 +37,7 @@ const std::vector<Verifier>& table() {
        "expressions",
        judge_countdown_expression},
       {"marked_answer",
-       "a number or text after a marker (jsonl)",
+       "a number or text after a marker (file)",
        {"correct", "format"},
        "marker",
        nullptr,

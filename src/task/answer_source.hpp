@@ -13,10 +13,15 @@ namespace rollcall::task {
 inline constexpr const char* kAutoMarker = "auto";   ///< task.answer_marker: the rows decide
 inline constexpr const char* kExactSplit = "exact";  ///< task.split: splits of exact sizes
 
-/// Replaces task.answer_marker = "auto" by what the rows imply, by the table in answer_source.cpp.
-/// It sets the verifier that the table names only if the run file chooses neither verifier nor
-/// command. Returns a sentence about it for the log, empty if there was nothing to decide. Throws
-/// InputError, quoting two lines, if some rows contain the marker and others do not.
+/// Whether the task reads rows of files.
+bool reads_rows(const TaskSection& task);
+
+/// Replaces task.answer_marker = "auto" by what the rows imply: "####" where all answers hold it,
+/// else nothing. It stays "auto" where whole files hold it and others do not; each answer is then
+/// read as it is. If the run file chooses neither verifier nor command, it sets the verifier that
+/// all rows have in common by their layouts. Returns a sentence about it for the log, empty if there
+/// was nothing to decide. Throws InputError, quoting two lines, if some rows of a file contain the
+/// marker and others do not, or if no verifier fits all rows.
 std::string settle_answers(TaskSection& task, RewardSection& reward);
 
 /// Whether the rows decide task.validation_prompts, so that a run has to record the number. False
@@ -28,7 +33,12 @@ bool follows_rows(const TaskSection& task);
 /// for the log, else an empty text.
 std::string settle_validation(TaskSection& task, std::int64_t every);
 
-/// Number of rows of a file of questions, repeated questions included.
-std::size_t row_count(const std::string& file);
+/// reward.verifier or, where it is empty and no command judges, the verifier that fits the first
+/// rows of the files, read without reading all of them. Empty: the task's own, or math.
+std::string fitting_verifier(const TaskSection& task, const RewardSection& reward);
+
+/// Number of rows of task.heldout_file or, without one, of task.file that its conditions choose,
+/// repeated questions included.
+std::size_t row_count(const TaskSection& task);
 
 }  // namespace rollcall::task

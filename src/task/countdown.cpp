@@ -48,14 +48,6 @@ std::string useful_operators(std::int64_t a, std::int64_t b) {
   return ops;
 }
 
-/// The question in words, with the rules and the form of an answer, which the plain text leaves
-/// out. The example in it cannot occur as a prompt.
-std::string question(const std::vector<std::int64_t>& numbers, std::int64_t target) {
-  return fmt::format(
-      "Make {} from the numbers {}. Use +, -, *, / and parentheses, and each number at most once. Answer with the expression only, for example (1+2)*3.",
-      target, fmt::join(numbers, ", "));
-}
-
 std::optional<Item> draw_countdown(const TaskSection& section, std::int64_t level, Draws& draws) {
   std::vector<std::int64_t> numbers;
   for (std::int64_t i = 0; i < level; ++i)
@@ -81,11 +73,18 @@ std::optional<Item> draw_countdown(const TaskSection& section, std::int64_t leve
   const std::string riddle = fmt::format("{}={}", fmt::join(numbers, " "), target);
   Item item{riddle + ":", riddle, terms.front().text};
   item.problem = item.text;
-  if (draw_wording(section.wording, draws) == "question") item.text = question(numbers, target);
+  if (draw_wording(section.wording, draws) == "question")
+    item.text = countdown_question(numbers, target);
   return item;
 }
 
 }  // namespace
+
+std::string countdown_question(const std::vector<std::int64_t>& numbers, std::int64_t target) {
+  return fmt::format(
+      "Make {} from the numbers {}. Use +, -, *, / and parentheses, and each number at most once. Answer with the expression only, for example (1+2)*3.",
+      target, fmt::join(numbers, ", "));
+}
 
 PromptSet make_countdown(const TaskSection& section, std::uint64_t seed) {
   check_wordings("countdown", section.wording, {"plain", "question"});

@@ -158,6 +158,8 @@ std::string hash_of(const PromptSet& set) {
       digest.add(p.text).add(p.answer).add(p.solution);
       if (!p.domain.empty()) digest.add(fmt::format("\ndomain {} {}", p.domain.size(), p.domain));
       if (!std::isnan(p.prior)) digest.add(fmt::format("\nprior {}", p.prior));
+      if (!p.conversation.empty())
+        digest.add(fmt::format("\nconversation {} {}", p.conversation.size(), p.conversation));
     }
   }
   return digest.hex();

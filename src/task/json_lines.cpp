@@ -1,4 +1,4 @@
-// Reads files line by line.
+// Reads files line by line, or element by element.
 #include "task/json_lines.hpp"
 
 #include "base/errors/error.hpp"
@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
 #include <span>
 #include <vector>
@@ -31,8 +32,8 @@ struct Kind {
   const char* suggestion;
 };
 constexpr Kind kKinds[] = {
-    {"PAR1"sv, "a parquet file",
-     "python3 -c 'import pandas; pandas.read_parquet(\"IN\").to_json(\"OUT\", orient=\"records\", lines=True)'"},
+    {"PAR1"sv, "a parquet file", "turn it into lines: scripts/to_jsonl IN.parquet --out OUT.jsonl"},
+    {"ARROW1"sv, "an Arrow file", "turn it into lines: scripts/to_jsonl IN.arrow --out OUT.jsonl"},
     {"\x1F\x8B"sv, "compressed by gzip", "unpack it: gunzip FILE"},
     {"\x28\xB5\x2F\xFD"sv, "compressed by zstd", "unpack it: unzstd FILE"},
     {"BZh"sv, "compressed by bzip2", "unpack it: bunzip2 FILE"},
@@ -70,17 +71,78 @@ bool is_table(std::string_view content) {
 void require_lines(const std::string& file, std::string_view content) {
   for (const Kind& kind : kKinds)
     require<InputError>(!content.starts_with(kind.begins), fmt::format("{} is {}", file, kind.name),
-                        "what is read is text, one JSON object a line", kind.suggestion);
-  require<InputError>(!text::trim(content.substr(0, 4096)).starts_with('['),
-                      fmt::format("{} begins with [", file),
-                      "it seems to be one JSON array, and what is read is one JSON object a line",
-                      "jq -c '.[]' IN > OUT");
-  require<InputError>(
-      !is_table(content.substr(0, 65536)),
-      fmt::format("{} seems to be CSV, with the first line \"{}\"", file,
-                  visible(brief(std::string(first_line(content)), 60))),
-      "what is read is one JSON object a line",
-      "python3 -c 'import pandas; pandas.read_csv(\"IN\").to_json(\"OUT\", orient=\"records\", lines=True)'");
+                        "what is read is text, one JSON object a line or one array of them",
+                        kind.suggestion);
+  require<InputError>(!is_table(content.substr(0, 65536)),
+                      fmt::format("{} seems to be CSV, with the first line \"{}\"", file,
+                                  visible(brief(std::string(first_line(content)), 60))),
+                      "what is read is one JSON object a line or one array of them",
+                      "scripts/to_jsonl IN.csv --out OUT.jsonl");
+}
+
+/// The texts of a file's rows: its lines, or the elements of the array that it is. Elements are
+/// found by brackets, commas and quotes alone, however deep they nest.
+class RowTexts {
+ public:
+  explicit RowTexts(std::string_view content) : rest_(content) {
+    const std::string_view begin = text::trim(content.substr(0, 4096));
+    if (!begin.starts_with('[')) return;
+    is_array_ = true;
+    rest_.remove_prefix(rest_.find('[') + 1);
+  }
+
+  /// Sets text and number of the next row. Returns false after the last one.
+  bool next(std::string_view& text, std::size_t& number) {
+    if (rest_.empty() || closed_) return false;
+    const std::size_t end = is_array_ ? element_end() : rest_.find('\n');
+    const bool last = end == std::string_view::npos;
+    const char ender = last ? '\0' : rest_[end];
+    text = text::trim(rest_.substr(0, end)), number = ++number_;
+    rest_.remove_prefix(last ? rest_.size() : end + 1);
+    if (!is_array_) return true;
+    closed_ = ender == ']';
+    // an empty array has no element, and one that is cut between two of them no further one
+    if (text.empty() && (closed_ ? number_ == 1 : last)) return false;
+    return true;
+  }
+  /// What is wrong with the array as a whole, once all rows are read; empty if nothing is.
+  const char* fault() const {
+    if (!is_array_) return "";
+    if (!closed_) return "the array is not closed";
+    return text::trim(rest_).empty() ? "" : "something follows the array";
+  }
+  bool is_array() const { return is_array_; }
+  std::size_t number() const { return number_; }
+
+ private:
+  std::size_t element_end() const {
+    std::int64_t depth = 0;
+    bool quoted = false;
+    for (std::size_t i = 0; i < rest_.size(); ++i) {
+      const char c = rest_[i];
+      if (quoted && c == '\\') ++i;
+      else if (c == '"') quoted = !quoted;
+      else if (quoted) continue;
+      else if (depth <= 0 && (c == ',' || c == ']')) return i;
+      else if (c == '{' || c == '[') ++depth;
+      else if (c == '}' || c == ']') --depth;
+    }
+    return std::string_view::npos;
+  }
+
+  std::string_view rest_;
+  bool is_array_ = false, closed_ = false;
+  std::size_t number_ = 0;
+};
+
+/// The first `bytes` of a file. Throws as read_file() does.
+std::string read_head(const std::string& file, std::size_t bytes) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return read_file(file).substr(0, bytes);
+  std::string head(bytes, '\0');
+  in.read(head.data(), std::streamsize(bytes));
+  head.resize(std::size_t(std::max<std::streamsize>(in.gcount(), 0)));
+  return head;
 }
 
 nlohmann::json parse_object(const Line& line) {
@@ -166,16 +228,23 @@ void read_lines(const std::string& file, const EachLine& each,
                 const std::function<bool(const Line&, const InputError&)>& refused) {
   const std::string content = read_file(file);
   require_lines(file, content);
-  std::size_t number = 0;
-  for (std::string_view rest = content; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const Line line{file, ++number, text::trim(rest.substr(0, end))};
+  RowTexts rows(content);
+  std::string_view text;
+  for (std::size_t number = 0; rows.next(text, number);) {
+    const Line line{file, number, text};
     try {
-      if (!line.text.empty()) each(parse_object(line), line);
+      if (!line.text.empty() || rows.is_array()) each(parse_object(line), line);
     } catch (const InputError& error) {
       if (!refused(line, error)) return;
     }
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (*rows.fault() == '\0') return;
+  const Line last{file, std::max<std::size_t>(rows.number(), 1), {}};
+  try {
+    last.require_that(false, rows.fault(), "the file may be cut, or two files in one",
+                      "write it again: one JSON array, or one JSON object a line");
+  } catch (const InputError& error) {
+    refused(last, error);
   }
 }
 
@@ -197,22 +266,40 @@ void each_whole_json_line(const std::string& file, const EachLine& each) {
   read_lines(file, each, [](const Line&, const InputError&) { return true; });
 }
 
-namespace {
-
-/// Whether a value is a conversation as chat data sets have it: a list of objects with roles.
-bool is_messages(const nlohmann::json& value) {
-  return value.is_array() && !value.empty() &&
-         std::all_of(value.begin(), value.end(),
-                     [](const auto& one) { return one.is_object() && one.contains("role"); });
+void each_first_row(const std::string& file,
+                    const std::function<bool(const nlohmann::json& object)>& each) {
+  constexpr std::size_t kHead = std::size_t{4} << 20;  // bytes
+  constexpr int kRows = 100;
+  std::string content = read_head(file, kHead);
+  require_lines(file, content);
+  bool cut = content.size() == kHead;
+  if (cut && content.find('\n') == std::string::npos && !text::trim(content).starts_with('['))
+    content = read_file(file), cut = false;  // a first row that is longer
+  RowTexts rows(content);
+  std::string_view text;
+  int seen = 0;
+  for (std::size_t number = 0; seen < kRows && rows.next(text, number);) {
+    const bool last = text.data() + text.size() == content.data() + content.size();
+    if (text.empty() || (cut && last && seen > 0)) continue;
+    nlohmann::json object;
+    try {
+      object = parse_object({file, number, text});
+    } catch (const InputError&) {
+      continue;
+    }
+    ++seen;
+    if (!each(object)) return;
+  }
 }
 
-/// A command that copies the text of a conversation's last message from the key `from` to the key
-/// `to`.
-std::string last_message(const std::string& from, const std::string& to) {
-  return fmt::format("jq -c '.[\"{}\"] = .[\"{}\"][-1].content' IN > OUT", to, from);
+DroppedLines each_good_line(const std::string& file, const EachLine& each) {
+  DroppedLines dropped;
+  read_lines(file, each, [&](const Line&, const InputError& error) {
+    if (dropped.count++ == 0) dropped.first = error.what();
+    return true;
+  });
+  return dropped;
 }
-
-}  // namespace
 
 void require_key(const nlohmann::json& object, const std::string& key, const Line& line,
                  std::string_view why, std::string_view suggestion) {
@@ -220,8 +307,7 @@ void require_key(const nlohmann::json& object, const std::string& key, const Lin
   constexpr std::size_t kNamed = 8;
   std::vector<std::string> others;
   for (const auto& [name, value] : object.items())
-    others.push_back(fmt::format("\"{}\"{}", visible(brief(name, 40)),
-                                 is_messages(value) ? " (a list of messages)" : ""));
+    others.push_back(fmt::format("\"{}\"", visible(brief(name, 40))));
   const std::size_t more = others.size() - std::min(others.size(), kNamed);
   others.resize(others.size() - more);
   const std::string has = others.empty()
@@ -233,16 +319,9 @@ void require_key(const nlohmann::json& object, const std::string& key, const Lin
 
 std::string text_at(const nlohmann::json& object, const std::string& key, std::string_view setting,
                     const Line& line) {
-  const auto messages = std::find_if(object.begin(), object.end(), is_messages);
   require_key(object, key, line, "a question and an answer are needed",
-              messages == object.end() || setting == "task.answer_key"
-                  ? fmt::format("set {} to the key of the rows, or correct the line", setting)
-                  : fmt::format("set {} to a key with text; of messages, take one: {}", setting,
-                                last_message(messages.key(), key)));
+              fmt::format("set {} to the field of the rows, or correct the line", setting));
   const auto at = object.find(key);
-  line.require_that(!is_messages(*at), fmt::format("\"{}\" is a list of messages", key),
-                    "one text is read here, which the chat template of the run makes a message of",
-                    last_message(key, key));
   if (at->is_number()) return exact_number(line.text, key);
   line.require_that(at->is_string(), fmt::format("\"{}\" is neither text nor a number", key),
                     "it goes into a prompt or solution",

@@ -1,4 +1,5 @@
-// Reads files of one JSON object per line, with messages that name file and line.
+// Reads files of one JSON object per line, or of one JSON array of objects, with messages that name
+// file and line.
 #pragma once
 
 #include "base/text/json.hpp"
@@ -10,10 +11,10 @@
 
 namespace rollcall::task {
 
-/// A line of a file, with the place that messages name.
+/// One line of a file, or one element of the array that it is, and the place that messages name.
 struct Line {
   const std::string& file;
-  std::size_t number;
+  std::size_t number;  ///< of the line, or of the element, counted from 1
   std::string_view text;
   /// Throws InputError.
   void require_that(bool ok, std::string_view problem, std::string_view why,
@@ -30,6 +31,20 @@ void each_json_line(const std::string& file, const EachLine& each);
 /// Like each_json_line(), but skips lines that each_json_line() would refuse; the function that
 /// reads the rows reports those.
 void each_whole_json_line(const std::string& file, const EachLine& each);
+
+/// Calls `each` with the objects at the beginning of a file, of some megabytes and a hundred rows at
+/// most, until it returns false. Skips what is no object. Throws InputError for a file that is
+/// missing or of another kind.
+void each_first_row(const std::string& file,
+                    const std::function<bool(const nlohmann::json& object)>& each);
+
+/// The lines that each_json_line() would refuse.
+struct DroppedLines {
+  std::size_t count = 0;
+  std::string first{};  ///< what is wrong with the first of them
+};
+/// The same as each_json_line(), but drops such lines and counts them.
+DroppedLines each_good_line(const std::string& file, const EachLine& each);
 
 /// Throws InputError, which lists the keys that the line has, if `key` is not among them.
 void require_key(const nlohmann::json& object, const std::string& key, const Line& line,

@@ -67,18 +67,12 @@ PromptSet make_knights_knaves(const TaskSection& section, std::uint64_t seed);
 /// have more units. Domain: the dimension. Answers are exact decimals.
 PromptSet make_units(const TaskSection& section, std::uint64_t seed);
 
-/// Questions and worked answers from files of one JSON object a line, in file order; repeated
-/// questions are dropped. The prompt is the question and a line break, the solution the whole
-/// answer text, the reference answer what follows task.answer_marker. Level: lines of reasoning
-/// before the marker (0 when there are none). task.min_level, max_level and tail_exponent do not
-/// apply. `seed` changes nothing.
-/// Held-out prompts come from task.heldout_file, and task.file is then split into training and
-/// validation without the questions found there; the same file twice is held out as a whole.
-/// Without task.heldout_file all three splits come from task.file, by hashes of their content: with
-/// task.split "exact" a tenth of its rows is held out, rounded, but at least one of two; with
-/// "by_row" each of the ten parts of the hashes' range goes to one split, whatever number of rows
-/// that makes.
-PromptSet make_jsonl(const TaskSection& section, std::uint64_t seed);
+/// The question of a countdown in words, with the rules and the form of an answer, which the plain
+/// text leaves out. Its example cannot occur as a prompt.
+std::string countdown_question(const std::vector<std::int64_t>& numbers, std::int64_t target);
+
+/// Questions and answers from files (task/rows/file_task.hpp). `seed` changes nothing.
+PromptSet make_file_task(const TaskSection& section, std::uint64_t seed);
 /// A text file with an empty line between documents: "3+4=7. 7+2=9.>" -> "9+5=14.", its next
 /// sentence, or "3+4=7. _ 9+5=14.>" -> "7+2=9.", the one that is missing; an addressed draw decides
 /// which of the two. Every sentence of a document from task.min_level on is asked for once, with
@@ -87,8 +81,8 @@ PromptSet make_jsonl(const TaskSection& section, std::uint64_t seed);
 /// {"next": [the sentences from there on], "masked": false}.
 PromptSet make_corpus(const TaskSection& section, std::uint64_t seed);
 
-/// FILE:LINE from which make_jsonl() made each prompt with one of these texts, in the order of
-/// `prompts`. Each file is read once.
+/// FILE:LINE from which make_file_task() made each prompt with one of these texts, in the order of
+/// `prompts`; empty for a text that no row has. Each file is read once.
 std::vector<std::string> places_of(const TaskSection& section,
                                    const std::vector<std::string>& prompts);
 

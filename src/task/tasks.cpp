@@ -39,8 +39,8 @@ constexpr std::array kTasks = {
     TaskRow{"corpus",
             "sentences of a text file, from what stands around them; level: sentences before",
             make_corpus, "continuation"},
-    TaskRow{"jsonl", "questions and answers from a file, such as GSM8K; level: lines of reasoning",
-            make_jsonl, "marked_answer"},
+    TaskRow{"file", "questions and answers from files, such as GSM8K; level: lines of reasoning",
+            make_file_task, "marked_answer"},
 };
 
 }  // namespace

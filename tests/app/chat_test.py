@@ -258,7 +258,7 @@ def tags_that_are_special_tokens_stay(harness):
     learnt = [{"prompt": f"q{i}", "answer": "1<answer>2"} for i in range(24)]
     for file, lines in ((questions, asked), (examples, learnt)):
         file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    task = sets(task__name="jsonl", task__file=questions, task__train_prompts=16,
+    task = sets(task__name="file", task__file=questions, task__train_prompts=16,
                 task__validation_prompts=0, task__heldout_prompts=8, task__answer_marker="",
                 eval__before="false", eval__after="false", train__steps=1, sampling__temperature=0.01)  # training does not draw the likeliest
     whole, stopped = harness.work / "tagged_whole", harness.work / "tagged_stopped"

@@ -11,7 +11,7 @@ from harness import check, main, sets
 # What a terminal obeys: C0 but line ends and tabs, DEL, C1, separators of lines, and controls of the direction of text.
 ACTS = re.compile("[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]")
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\x1b]52;c;aGk=\x07\rforged\n12:00:00 info all is well\n      | \x9b2J\u202eabc"
-BYTES = sets(text__tokenizer="byte", task__name="jsonl", task__format_weight=0, task__answer_marker="", sft__steps=0, train__steps=1, train__prompts_per_step=6, eval__before="false", eval__after="false",
+BYTES = sets(text__tokenizer="byte", task__name="file", task__format_weight=0, task__answer_marker="", sft__steps=0, train__steps=1, train__prompts_per_step=6, eval__before="false", eval__after="false",
              model__max_position_embeddings=256, sampling__max_new_tokens=24)
 GRADER = """import json, sys
 for number, line in enumerate(sys.stdin):
@@ -143,7 +143,7 @@ def errors_that_quote(harness):
     name = "none\x1b[2J\nrollcall: all is well"
     for words in (("train", name), ("status", name), ("view", name, "--serve", "0"), ("export", name, "x"), ("archive", "ls", name), (name,), ("train", f"--{name}"),
                   ("train", harness.tiny, "--set", f"run.{name}=1"), ("train", harness.tiny, *sets(run__layout=name)), ("train", "keys.toml"), ("train", "broken.toml"),
-                  ("train", harness.tiny, *sets(run__dir="x", task__name="jsonl", task__file="bad.jsonl", task__answer_key=name)), ("tokenize", name), ("recipes", name),
+                  ("train", harness.tiny, *sets(run__dir="x", task__name="file", task__file="bad.jsonl", task__fields__answer=name)), ("tokenize", name), ("recipes", name),
                   ("template", name), ("score", name, "--verifier", name), ("generate", name, "x"), ("plan", name)):
         out, err = output(harness, *words, code=2)
         text = harmless(f"the error of {words[0]!r}", err)

@@ -123,7 +123,7 @@ def file_run(harness):
     questions = harness.work / "many.jsonl"
     if not questions.exists():
         questions.write_text("".join(json.dumps({"question": f"{i}+0=", "answer": str(i % 97)}) + "\n" for i in range(150_000)))
-    return [*sets(task__name="jsonl", task__file=questions, task__answer_marker="", task__validation_prompts=4, task__heldout_prompts=8, text__tokenizer="byte",
+    return [*sets(task__name="file", task__file=questions, task__answer_marker="", task__validation_prompts=4, task__heldout_prompts=8, text__tokenizer="byte",
                   reward__verifier="exact_match", run__log_level="info", train__steps=2, sft__steps=20, eval__samples=200)]
 
 
@@ -366,7 +366,7 @@ def descriptions(harness):
     judging = harness.succeed("plan", harness.tiny, *sets(self_judging__share=0.5, objective__recipe="spark-coevolve"))
     longest = int(re.search(r"longest sequence (\d+) tokens", judging)[1])
     check(longest > 10, f"a judge task is no longer than a prompt:\n{judging}")
-    code, out, err, _ = harness.run("plan", harness.tiny, *sets(task__name="jsonl", task__file=harness.work / "none.jsonl"))
+    code, out, err, _ = harness.run("plan", harness.tiny, *sets(task__name="file", task__file=harness.work / "none.jsonl"))
     check(code == 2 and not out and "none.jsonl" in err, f"exit code {code} without the task's file:\n{out}{err}")
     check(plan.startswith("8 prompts x 4 = 32 rollouts a step, 1 update; longest sequence 10 tokens, 6 of them new; peak "), f"the plan's sentence:\n{plan}")
     check("4096" in plan.replace(",", "") and time.monotonic() - began < 10, f"plan for 4096 ranks:\n{plan}")

@@ -109,7 +109,7 @@ def novel_answers_stay(harness):
     asked, right = [f"q{i}" for i in range(32)], json.dumps({"schema": {"enum": [1, 2, 3]}})
     questions.write_text("".join(json.dumps({"question": q, "answer": f"#### {right}"}) + "\n" for q in asked))
     examples.write_text("".join(json.dumps({"prompt": f"{q}\n", "answer": answer}) + "\n" for q in asked for answer in "1111234455"))
-    task = sets(task__name="jsonl", task__file=questions, reward__verifier="json", task__format_weight=0, sft__file=examples, sft__steps=30, sampling__max_new_tokens=3,
+    task = sets(task__name="file", task__file=questions, reward__verifier="json", task__format_weight=0, sft__file=examples, sft__steps=30, sampling__max_new_tokens=3,
                 train__steps=60, train__prompts_per_step=8, train__rollouts_per_prompt=8, train__lr=2e-3, checkpoint__every=1000, eval__before="false", eval__after="false")
     change = {}
     for name, settings in (("own", []), ("shuffled", sets(objective__knobs__novelty_control="shuffled")), ("none", sets(objective__knobs__novelty_lambda=0))):

@@ -40,7 +40,7 @@ def the_example_of_the_readme_runs(harness):
     for part in ("no answer holds \"####\": the whole answer is the reference, and the verifier math judges by it", "rows: ", "pass@1", "by rollout"):
         check(part in said, f"the example does not say {part!r}:\n{said}")
     settings = (run / "config.toml").read_text()
-    check('verifier = "math"' in settings and 'answer_marker = ""' in settings and 'name = "jsonl"' in settings, "config.toml does not say what the file came to")
+    check('verifier = "math"' in settings and 'answer_marker = ""' in settings and 'name = "file"' in settings, "config.toml does not say what the file came to")
     for row in metrics(run):
         check(0 <= row["train/pass_rate"] <= 1 and 0 <= row["train/pass_rate_rollouts"] <= 1, str(row))
 

@@ -88,7 +88,7 @@ def experts_are_several_teachers(harness):
     for name, taken, ranks in (("both", ways, 1), ("both_3", ways, 3), ("first", ways[:1], 1), ("second", ways[1:], 1)):
         file = harness.work / f"teachers_{name}.jsonl"
         file.write_text("".join(json.dumps({"question": f"{a}+{b}", "answer": [way.format(a + b) for way in taken]}) + "\n" for a in range(5) for b in range(5)))
-        settings = sets(task__name="jsonl", task__file=file, sft__steps=0, train__steps=4, model__max_position_embeddings=48, sampling__max_new_tokens=16, eval__before="false", eval__after="false")
+        settings = sets(task__name="file", task__file=file, sft__steps=0, train__steps=4, model__max_position_embeddings=48, sampling__max_new_tokens=16, eval__before="false", eval__after="false")
         harness.train(harness.work / f"teachers_{name}", *settings, *KINDS["dypo"], ranks=ranks)
         ends[name] = result(harness.work / f"teachers_{name}")["policy_sha256"]
     check(ends["both"] == ends["both_3"], "another teacher is drawn on three ranks")

@@ -102,7 +102,7 @@ def a_new_run_is_checked_however_it_starts(harness):
 
 
 QUESTIONS = {"here": [f"{a}+1" for a in range(40)], "there": [f"{a}+2" for a in range(40)]}
-OWN_FILE = [*SHORT, *sets(task__name="jsonl", task__file="q.jsonl", text__tokenizer="byte", task__train_prompts=30, task__heldout_prompts=4, task__validation_prompts=2,
+OWN_FILE = [*SHORT, *sets(task__name="file", task__file="q.jsonl", text__tokenizer="byte", task__train_prompts=30, task__heldout_prompts=4, task__validation_prompts=2,
                           task__answer_marker='""', task__format_weight=0, reward__verifier="exact_match", train__prompts_per_step=4, checkpoint__every=1)]
 
 

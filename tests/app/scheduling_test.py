@@ -233,7 +233,7 @@ def changed_prompts_are_told(harness):
     """A question file that grew and lost lines between two halves: what is known of the rest goes on, and a warning counts."""
     questions, folder = harness.work / "questions.jsonl", harness.work / "changed"
     lines = [json.dumps({"question": f"{a}+{b}", "answer": f"#### {a + b}"}) for a in range(1, 11) for b in range(10, 22)]
-    settings = [*SMALL, *sets(scheduler__policy="gdro_both", task__name="jsonl", task__file=questions, text__tokenizer="byte", task__train_prompts=1000, task__answer_marker="")]
+    settings = [*SMALL, *sets(scheduler__policy="gdro_both", task__name="file", task__file=questions, text__tokenizer="byte", task__train_prompts=1000, task__answer_marker="")]
     questions.write_text("\n".join(lines[:100]))
     harness.train(folder, *settings, *sets(train__steps=2))
     questions.write_text("\n".join(lines[5:]))

@@ -179,7 +179,7 @@ def stored_prompts_are_found_by_content(harness):
     for order in ("forth", "back"):
         path = harness.work / f"{order}.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in (questions if order == "forth" else questions[::-1])))
-        words = sets(task__name="jsonl", task__file=path, task__train_prompts=1000, task__prior_key="prior", task__answer_marker="", text__tokenizer="byte", sft__steps=0,
+        words = sets(task__name="file", task__file=path, task__train_prompts=1000, task__fields__prior="prior", task__answer_marker="", text__tokenizer="byte", sft__steps=0,
                      objective__recipe="v0-5")
         ends[order] = run(harness, order, *words) if order == "forth" else run(harness, order, *words, "--from-archive", ends["forth"])
     check(result(ends["back"])["policy_sha256"] == result(ends["forth"])["policy_sha256"], "a column by prompt fell on another prompt")

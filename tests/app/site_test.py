@@ -64,7 +64,8 @@ def the_archive_is_purged(harness):
         time.sleep(0.01)
     for file in (folder / "archive").glob("*[!l]"):  # but for a .partial file, which is just being written
         file.unlink()
-    _, err = job.communicate(timeout=LIMIT_S)
+    # A pack whose file is removed before rank 0 has seen it is waited for, 60 s, as on a slow network file system.
+    _, err = job.communicate(timeout=2 * LIMIT_S)
     told = re.search(r"the archive in \S+ holds \d+ rollouts where the run drew \d+", err) or re.search(r"archive/train_\d+-\d+\.h5", err)
     check(job.returncode == FAILED and told and not (folder / "result.json").exists(), f"exit code {job.returncode}\n{err}")
 

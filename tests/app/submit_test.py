@@ -190,7 +190,7 @@ def what_would_end_the_job_is_said_at_once(harness):
     rows = harness.work / "rows.jsonl"
     rows.write_text('{"question": "1+1", "answer": "2"}\n{"question": \n')
     (harness.work / "grade").write_text("#!/bin/sh\n")
-    asked = sets(run__dir=harness.work / "nowhere", task__name="jsonl", task__file=rows)
+    asked = sets(run__dir=harness.work / "nowhere", task__name="file", task__file=rows)
     for words, says in ((sets(run__numerics="cuda_bf16_sliced8"), "but the site books no GPU"),
                         (["--sbatch", "--gres=nvme:1", *sets(run__numerics="cuda_bf16_sliced8")], "but the site books no GPU"),
                         (sets(objective__recipe="pods"), "objective.recipe is pods, but scheduler.policy is another"),
@@ -199,7 +199,7 @@ def what_would_end_the_job_is_said_at_once(harness):
                         (sets(objective__pieces__reward="kl_limit", scheduler__policy="dapo"), "set scheduler.hears=verifier"),
                         (sets(judge__votes=3), "judge.votes is set, but no model judges"),
                         (asked, "rows.jsonl:2"),
-                        (sets(task__name="jsonl", task__file="none.jsonl"), "none.jsonl"),
+                        (sets(task__name="file", task__file="none.jsonl"), "none.jsonl"),
                         (sets(task__format_weight=0, reward__command='["./grade"]'), "./grade, which is no program that may be run here"),
                         (sets(task__format_weight=0, reward__command='["no_such_grader"]'), "no_such_grader, which PATH does not have"),
                         (sets(model__path="no_model"), "no_model"),

@@ -47,7 +47,7 @@ def questions_of_a_file(harness):
     for name, answer, more in (("marked", "#### {}", []), ("error_index", '{{"error": {}, "steps": 9}}', wrong_step)):
         file = harness.work / f"{name}.jsonl"
         file.write_text("".join(json.dumps({"question": question, "answer": answer.format(total)}) + "\n" for question, total in sums))
-        same_end(harness, name, *sets(task__name="jsonl", task__file=file), *more)
+        same_end(harness, name, *sets(task__name="file", task__file=file), *more)
 
 
 def a_critic_earns_its_verdict_less_the_distance(harness):

@@ -6,7 +6,7 @@ gone (a path in the work folder that may not exist afterwards)."""
 
 TRAIN = "train {tiny} --set run.dir={w}/new "
 RESUME = "train {tiny} --resume --set run.dir={w}/"
-JSONL = TRAIN + "--set task.name=jsonl --set task.validation_prompts=0 --set task.file={w}/"
+JSONL = TRAIN + "--set task.name=file --set task.validation_prompts=0 --set task.file={w}/"
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 548118077\n"
 
@@ -25,6 +25,9 @@ FILES = {
     "wrong_type.toml": '[train]\nsteps = "many"\n',
     "broken.jsonl": '{"question": "1+1", "answer": "#### 2"}\n{"question": \n',
     "no_key.jsonl": '{"q": "1+1", "answer": "2"}\n',
+    "no_answer.jsonl": '{"question": "1+1", "answer": "2"}\n{"question": "1+2"}\n',
+    "open_array.json": '[{"question": "1+1", "answer": "2"}, {"question": "1+2", "answer": "3"}',
+    "riddles.jsonl": "".join(f'{{"nums": [3, {n}], "target": {n + 3}}}\n' for n in range(4, 9)),
     "empty.jsonl": "",
     "references.jsonl": "".join(f'{{"question": "{n}", "answer": {answer}}}\n' for n, answer in enumerate([1, 2, 3, '"\\\\int x"', 4, 5, 6, 7])),
     "no_schema.jsonl": "".join(f'{{"question": "{n}", "answer": "{{\\"schema\\": {schema}}}"}}\n' for n, schema in enumerate(["{}", "{}", 5, "{}"])),
@@ -32,7 +35,6 @@ FILES = {
     "keys.jsonl": '{"q": "1+1", "a": "2"}\n',
     "utf16.toml": "".join(letter + "\0" for letter in "[run]\nseed = 1\n"),
     "table.csv": "question,answer\n1+1,2\n2+2,4\n",
-    "messages.jsonl": "".join(f'{{"prompt": [{{"role": "user", "content": "{n}+1"}}], "reward_model": {{"ground_truth": "{n + 1}"}}}}\n' for n in range(5)),
     "alike.jsonl": "".join(f'{{"id": "r{min(n, 18)}", "question": "{n}+1", "answer": "{n + 1}"}}\n' for n in range(20))
     + '{"id": "x", "question": "3+1 ", "answer": "5"}\n{"id": "y", "question": "6+1", "answer": "9"}\n',
     # more than anybody writes
@@ -76,7 +78,7 @@ ROWS = [
       for command in ("train {file}", "plan {file}", "submit {file} --dry-run")),
     ("90,000 knobs", "train {w}/knobs.toml", 2, "k0"),
     ("a deep key by --set", TRAIN + "--set a" + ".a" * 20000 + "=1", 2, "nests deeper than 32"),
-    ("a device as a task's file", TRAIN + "--set task.name=jsonl --set task.file=/dev/zero", 2, "gives more than 134217728 bytes"),
+    ("a device as a task's file", TRAIN + "--set task.name=file --set task.file=/dev/zero", 2, "gives more than 134217728 bytes"),
     ("a device as a run file", "train /dev/zero", 2, "gives more than 134217728 bytes"),
     ("a device as lines to score", "score /dev/zero --verifier exact_match", 2, "a line of more than 67108864 bytes"),
     ("a device as a template", TRAIN + "--set text.template=/dev/zero", 2, "gives more than 134217728 bytes"),
@@ -160,7 +162,7 @@ ROWS = [
     ("unknown scheduler knob", TRAIN + "--set scheduler.policy=uniform_sqrt --set scheduler.knobs.nope=3", 2, "scheduler.knobs.nope is not a key"),
     ("scheduler knob out of range", TRAIN + "--set scheduler.policy=uniform_sqrt --set scheduler.knobs.prior_success=3", 2, "scheduler.knobs.prior_success is 3"),
     ("a policy of domains without domains", TRAIN + "--set scheduler.policy=apriel_reasoner", 2, "the policy apriel_reasoner requires a domain of every prompt"),
-    ("a bandit over domains without domains", TRAIN + "--set scheduler.policy=sec --set scheduler.knobs.arms=domain", 2, "task.domain_key"),
+    ("a bandit over domains without domains", TRAIN + "--set scheduler.policy=sec --set scheduler.knobs.arms=domain", 2, "task.fields.domain"),
     ("a value model's policy without its values", TRAIN + "--set scheduler.policy=v0", 2, "the policy v0 requires a prior of every prompt"),
     ("a policy that no stage feeds", TRAIN + "--set scheduler.policy=arrol", 2, "the policy arrol requires the column predicted"),
     ("unknown kernels", TRAIN, 2, "ROLLCALL_KERNELS", {"env": {"ROLLCALL_KERNELS": "nonsense"}}),
@@ -171,7 +173,7 @@ ROWS = [
     ("unknown numerics of an answer", "generate {run} 21 --numerics bf16", 2, "bf16 not in {fp32_fixed_order,bf16_sliced8,cuda_bf16_sliced8}"),
     ("unknown kernels for an answer", "logprob {run} --numerics bf16_sliced8", 2, "no set of bf16_sliced8", {"env": {"ROLLCALL_KERNELS": "nonsense"}}),
     # input files
-    ("jsonl without a file", TRAIN + "--set task.name=jsonl", 2, "task.file is empty"),
+    ("jsonl without a file", TRAIN + "--set task.name=file", 2, "task.file is empty"),
     ("corpus without a file", TRAIN + "--set task.name=corpus", 2, "task.name is corpus but task.file is empty"),
     ("corpus of one sentence", TRAIN + "--set task.name=corpus --set task.file={w}/a_file", 2, "holds no document of two sentences"),
     ("rlpt without a corpus", TRAIN + "--set objective.recipe=rlpt", 2, "objective.recipe rlpt reads component/masked, which neither exact_match nor a judge fills"),
@@ -184,10 +186,18 @@ ROWS = [
     ("jsonl line without two other keys", JSONL + "references.jsonl --set task.answer_marker= --set task.domain_key=topic --set task.prior_key=rate", 2, 'has no key "rate"'),
     ("components that are wrong in several ways", TRAIN + '--set reward.components=["a","a","","correct"]', 2, "reward.components has a twice, an empty name, correct twice"),
     ("jsonl line is no JSON", JSONL + "broken.jsonl", 2, "broken.jsonl:2"),
-    ("jsonl line without key", JSONL + "no_key.jsonl", 2, 'no key "question"'),
+    ("jsonl line without key", JSONL + "no_key.jsonl", 2, "no_key.jsonl has rows of no known layout: the first has answer, q (which field is the question"),
+    ("a row without an answer", JSONL + "no_answer.jsonl", 2, 'no_answer.jsonl:2: has no key "answer": it has "question"'),
+    ("supervised steps without solutions", JSONL + "riddles.jsonl --set sft.steps=2 --set text.tokenizer=byte", 2, "has no worked solution (supervised steps would learn to say nothing)"),
+    ("data of no layout", "data {w}/no_key.jsonl", 2, "set task.fields.prompt and task.fields.answer"),
+    ("data of a made task", "data {tiny}", 2, "reads no rows of files"),
+    ("an array without an end", JSONL + "open_array.json", 2, "the array is not closed"),
+    ("a list of files with an unknown key", TRAIN + '--set task.file=[{{path="a",wight=2}}]', 2, "did you mean weight"),
+    ("a list of files with one weight", TRAIN + '--set task.file=[{{path="a",weight=2}},"b"]', 2, "gives some files a weight and others none"),
+    ("a share beside a held-out file", JSONL + "references.jsonl --set task.heldout_share=0.2 --set task.heldout_file={w}/references.jsonl", 2, "task.heldout_share is set"),
     ("jsonl line with a key twice", JSONL + "key_twice.jsonl", 2, 'key_twice.jsonl:2: the key "question" stands twice'),
     ("jsonl line with an empty answer", JSONL + "empty_answer.jsonl", 2, 'empty_answer.jsonl:2: "answer" is empty (no response could equal it)'),
-    ("jsonl line without its domain", JSONL + "references.jsonl --set task.answer_marker= --set task.domain_key=topic", 2,
+    ("jsonl line without its domain", JSONL + "references.jsonl --set task.answer_marker= --set task.fields.domain=topic", 2,
      'references.jsonl:1: has no key "topic": it has "answer", "question" (policies choose among the domains'),
     ("training on what is held out", JSONL + "references.jsonl --set task.heldout_file={w}/references.jsonl --set text.tokenizer=byte", 2,
      "task.heldout_file and task.file are the same file"),
@@ -202,8 +212,6 @@ ROWS = [
     ("a verifier that fits no reference", JSONL + "references.jsonl --set task.answer_marker= --set reward.verifier=multiple_choice", 2,
      "the verifier multiple_choice can use 0 of 8 references; of the others, "),
     ("a table as questions", JSONL + "table.csv", 2, 'table.csv seems to be CSV, with the first line "question,answer"'),
-    ("messages as questions", JSONL + "messages.jsonl --set task.question_key=prompt", 2, '"prompt" is a list of messages'),
-    ("messages and no question", JSONL + "messages.jsonl", 2, "jq -c '.[\"question\"] = .[\"prompt\"][-1].content' IN > OUT"),
     *((f"rows that {likeness}", "plan {tiny} --set run.dir={w}/new --set task.name=jsonl --set task.answer_marker= --set text.tokenizer=byte --set task.file={w}/alike.jsonl", 0, told,
        {"done": True})
       for likeness, told in (("have one id", "1 row has the id of an earlier one (lines 19 and 20)"),

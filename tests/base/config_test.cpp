@@ -399,5 +399,33 @@ TEST(Config, OldNamesAreReadAndToldWithTheNewOnes) {
       << "one of them would be ignored";
 }
 
+TEST(Config, AListOfTablesMayTakeThePlaceOfAPath) {
+  std::string file;
+  const auto make = [&] {
+    ConfigSchema schema;
+    schema.bind_list("task.file", &file, "files");
+    return schema;
+  };
+  ConfigSchema schema = make();
+  schema.load_text(
+      "[task]\nfile = [{path = \"a \\\"b\\\".jsonl\", weight = 2.5, where = {\"x.y\" = "
+      "[\"z\", 1, true]}}, \"b\"]\n",
+      "run.toml");
+  const std::string list =
+      R"([{"path":"a \"b\".jsonl","weight":2.5,"where":{"x.y":["z",1,true]}},"b"])";
+  EXPECT_EQ(file, list);
+  const std::string written = schema.to_toml();
+  file.clear();
+  make().load_text(written, "config.toml");
+  EXPECT_EQ(file, list) << written;
+  make().set("task.file=[{path=\"a\"}]");
+  EXPECT_EQ(file, R"([{"path":"a"}])");
+  make().set("task.file=a.jsonl");
+  EXPECT_EQ(file, "a.jsonl");
+  EXPECT_NE(make().to_toml().find("file = \"a.jsonl\""), std::string::npos);
+  EXPECT_THROW(make().set("task.file=[{path=1979-05-27}]"), ConfigError);
+  EXPECT_THROW(make().load_text("task.file = 7", "run.toml"), ConfigError);
+}
+
 }  // namespace
 }  // namespace rollcall

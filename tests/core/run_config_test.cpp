@@ -330,10 +330,22 @@ TEST(RunConfig, PassKFollowsTheSamplesWhereItIsNotSet) {
 
 TEST(RunConfig, AFileOfQuestionsIsATaskOfItsOwn) {
   const RunConfig c = load_run_config("", {"task.file=q.jsonl"});
-  EXPECT_EQ(c.task.name, "jsonl");
+  EXPECT_EQ(c.task.name, "file");
   EXPECT_EQ(c.task.answer_marker, "auto");
   EXPECT_EQ(load_run_config("", {"task.file=q.txt", "task.name=corpus"}).task.answer_marker,
             "####");
+}
+
+TEST(RunConfig, OldNamesOfTheTaskOfFilesAreRead) {
+  const RunConfig c =
+      load_run_config("", {"task.name=jsonl", "task.file=q.jsonl", "task.question_key=q",
+                           "task.answer_key=a", "task.domain_key=d", "task.prior_key=p"});
+  EXPECT_EQ(c.task.name, "file");
+  EXPECT_EQ(c.task.answer_marker, "auto") << "its defaults are those of the new name";
+  EXPECT_EQ(c.task.fields.prompt, "q");
+  EXPECT_EQ(c.task.fields.answer, "a");
+  EXPECT_EQ(c.task.fields.domain, "d");
+  EXPECT_EQ(c.task.fields.prior, "p");
 }
 
 TEST(RunConfig, AMissingRunFileIsAnInputError) {

@@ -15,7 +15,11 @@
 #include "model/tensors/model_folder.hpp"
 #include "model/tensors/weight_files.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
+#include "task/answer_source.hpp"
 #include "task/json_lines.hpp"
+#include "task/rows/file_task.hpp"
+#include "task/rows/layouts.hpp"
+#include "task/rows/row_reading.hpp"
 #include "text/chat/chat_template.hpp"
 #include "text/tokenizer/text_files.hpp"
 #include "text/tokenizer/tokenizer.hpp"
@@ -202,6 +206,38 @@ Kind task_file() {
       }};
 }
 
+const char* const kRows =
+    R"([{"data_source": "own", "prompt": [{"role": "system", "content": "s"}, {"role": "user", "content": "2 + 2?"}],
+"reward_model": {"style": "rule", "ground_truth": "[\"4\"]"}, "tools": "[{\"name\": \"f\"}]", "extra_info": {"index": 0}},
+{"nums": [3, 4], "target": 7}, {"question": "q", "choices": {"text": ["a", "b"], "label": ["A", "B"]}, "answerKey": "B"},
+{"prompt": "def f():", "test": "def check(c): pass", "entry_point": "f"}, {"question": "q", "input_output": "{\"inputs\": [\"1\"], \"outputs\": [\"2\"]}"},
+{"query": "q", "tools": [], "answers": "[{\"name\": \"f\"}]"}, {"prompt": "p", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{"a": null}]},
+{"problem": "p", "solution": "so \\boxed{4}", "level": "Level 3"}])";
+
+/// Rows of all layouts in one array, each read by its own layout.
+Kind rows() {
+  auto words = kJsonWords;
+  for (const char* word : {"\"messages\"", "\"answer\"", "\"role\"", "\"question\"", "\"prompt\"",
+                           "\"target\"", "\"Level 99999999999\"", "[{", "}]", "],", "\\boxed{"})
+    words.emplace_back(word);
+  return {"rows", "rows.json", kRows, words, [](const fs::path& folder, const std::string& bytes) {
+            write(folder / "rows.json", bytes);
+            const std::string file = (folder / "rows.json").string();
+            TaskSection section;
+            section.name = "file", section.file = file, section.on_bad_line = "drop";
+            section.answer_marker = task::kAutoMarker;
+            task::each_whole_json_line(file, [&](const auto& object, const task::Line& line) {
+              const task::Layout* layout = task::layout_of(object);
+              if (layout == nullptr) return;
+              (void)task::read_prompt(object, line, *layout, section);
+              (void)task::extra_of(object, line, *layout);
+            });
+            RewardSection reward;
+            (void)task::settle_answers(section, reward);
+            (void)task::read_rows(section);
+          }};
+}
+
 std::string model_bytes() {
   const auto config = model::testing::small_config(model::testing::Family::llama);
   return model::to_model_safetensors(model::weight_layout(config),
@@ -324,8 +360,8 @@ int main(int argc, char** argv) {
                       first = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0;
   int failures = 0, tried = 0;
   const io::test::RunFolder packing;
-  for (const Kind& kind :
-       {archive(packing), tokenizer(), chat_template(), task_file(), safetensors(), checkpoint()}) {
+  for (const Kind& kind : {archive(packing), tokenizer(), chat_template(), task_file(), rows(),
+                           safetensors(), checkpoint()}) {
     if (wanted != "all" && wanted != kind.name) continue;
     const io::test::RunFolder folder;
     ++tried, failures += try_all(kind, folder, first, count);

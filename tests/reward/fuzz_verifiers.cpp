@@ -110,7 +110,7 @@ struct Subject {
 std::vector<Subject> subjects() {
   std::vector<Subject> all;
   for (const auto& name : task::task_names()) {
-    if (name == "jsonl" || name == "corpus") continue;  // they read files
+    if (name == "file" || name == "corpus") continue;  // they read files
     TaskSection section;
     section.train_prompts = 300, section.validation_prompts = 0, section.heldout_prompts = 1;
     const auto& row = task::find_task(name);

@@ -15,7 +15,7 @@ namespace {
 /// The file of a task that reads one; empty for tasks that make their prompts.
 std::string file_of(const std::string& task) {
   const std::string folder = ROLLCALL_SOURCE_DIR "/tests/task/";
-  return task == "jsonl" ? folder + "questions.jsonl" : task == "corpus" ? folder + "sums.txt" : "";
+  return task == "file" ? folder + "questions.jsonl" : task == "corpus" ? folder + "sums.txt" : "";
 }
 
 void expect_full_marks(const std::string& task, const TaskSection& section) {
@@ -48,7 +48,7 @@ class Row : public ::testing::TestWithParam<std::string> {
   /// Prompts of the section: few where each mark is a process, for which the sandbox is started.
   void ask_for(TaskSection& section, std::int64_t prompts) const {
     section.train_prompts = prompts;
-    if (GetParam() == "jsonl") section.validation_prompts = -1;  // a share of its few rows
+    if (GetParam() == "file") section.validation_prompts = -1;  // a share of its few rows
     if (!runs_code(find_verifier(task::find_task(GetParam()).verifier))) return;
     section.train_prompts = 20, section.validation_prompts = 5, section.heldout_prompts = 5;
     if (sandbox::started() == nullptr) sandbox::start({.limits = {}, .workers = 2});
@@ -106,7 +106,7 @@ TEST_P(Row, EveryTokenizerKeepsPromptsAndSolutions) {
 /// The tasks whose words are Rollcall's own; then those whose answers are, too, and not a file's.
 std::vector<std::string> worded() {
   auto names = task::task_names();
-  std::erase(names, "jsonl");
+  std::erase(names, "file");
   return names;
 }
 std::vector<std::string> made_up() {
@@ -131,7 +131,7 @@ TEST(Gsm8k, SolutionsEarnFullMarks) {
   section.file = (folder / "train.jsonl").string();
   section.heldout_file = (folder / "test.jsonl").string();
   section.heldout_prompts = 2000;
-  expect_full_marks("jsonl", section);
+  expect_full_marks("file", section);
 }
 
 }  // namespace

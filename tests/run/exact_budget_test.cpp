@@ -54,7 +54,7 @@ RunConfig run_file(const std::filesystem::path& folder, const std::string& polic
   write_file_atomic(folder / "questions.jsonl", questions);
   write_file_atomic(folder / "run.toml", fmt::format(R"(
 run = {{ dir = "{0}", log_level = "error" }}
-task = {{ name = "jsonl", file = "{0}/questions.jsonl", answer_marker = "", domain_key = "kind", prior_key = "rate" }}
+task = {{ name = "file", file = "{0}/questions.jsonl", answer_marker = "", fields = {{ domain = "kind", prior = "rate" }} }}
 text = {{ tokenizer = "byte" }}
 model = {{ hidden_size = 16, intermediate_size = 16, num_hidden_layers = 1, num_attention_heads = 1, num_key_value_heads = 1, head_dim = 16 }}
 sft = {{ steps = 0 }}

@@ -19,7 +19,7 @@ RunContext job_of_teachers(const testing::TemporaryFolder& folder) {
   for (int i = 0; i < 12; ++i)
     lines += "{\"question\": \"" + std::to_string(i) + "\", \"answer\": \"#### 1\"}\n";
   return test::small_job(folder / "run",
-                         {"task.name=jsonl", "task.file=\"" + folder.write("q.jsonl", lines) + "\"",
+                         {"task.name=file", "task.file=\"" + folder.write("q.jsonl", lines) + "\"",
                           "task.validation_prompts=1", "text.tokenizer=byte", "experts.share=1",
                           "objective.recipe=dypo", "model.max_position_embeddings=128"});
 }

@@ -21,7 +21,7 @@ class LongestGiven : public testing::Test {
       return fmt::format("\"{}\"", (folder_.path() / name).string());
     };
     std::vector<std::string> settings{
-        "task.name=jsonl",
+        "task.name=file",
         fmt::format("task.file={}", file("train.jsonl", train)),
         fmt::format("task.heldout_file={}", file("heldout.jsonl", heldout)),
         "task.validation_prompts=1",

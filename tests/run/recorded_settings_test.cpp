@@ -106,7 +106,7 @@ TEST_F(Recorded, AnEarlierBuildsPermutationIsNotThisOnes) {
 }
 
 TEST_F(Recorded, WhatRowsDecideIsNoChange) {
-  config.task.name = "jsonl", config.task.answer_marker = "auto";
+  config.task.name = "file", config.task.answer_marker = "auto";
   config.task.file = root.write("rows.jsonl", R"({"question": "1+1", "answer": "2"})");
   const RunConfig asked = config;
   config.task.answer_marker = "", config.reward.verifier = "math";
@@ -118,7 +118,7 @@ TEST_F(Recorded, WhatRowsDecideIsNoChange) {
 }
 
 TEST_F(Recorded, AResumeKeepsTheRowsThatTheFirstStartKept) {
-  config.task.name = "jsonl", config.task.file = "rows.jsonl", config.task.validation_prompts = -1;
+  config.task.name = "file", config.task.file = "rows.jsonl", config.task.validation_prompts = -1;
   const RunConfig asked = config;
   config.task.validation_prompts = 0;  // as a first start records it with eval.every = 0
   save("train_000002");
@@ -132,7 +132,7 @@ TEST_F(Recorded, AResumeKeepsTheRowsThatTheFirstStartKept) {
 }
 
 TEST_F(Recorded, AnEarlierBuildsRowsStayWhereTheyWere) {
-  config.task.name = "jsonl", config.task.file = "rows.jsonl", config.task.validation_prompts = -1;
+  config.task.name = "file", config.task.file = "rows.jsonl", config.task.validation_prompts = -1;
   const auto without = [&] {
     std::string text = settings_text(config);
     const auto line = text.find("\nsplit = ");
@@ -154,6 +154,40 @@ TEST_F(Recorded, AnEarlierBuildsRowsStayWhereTheyWere) {
       << "a run's own file";
   EXPECT_EQ(load_run_config(root.write("mine.toml", without()), {}).task.split, "exact")
       << "a person's";
+}
+
+/// The settings as a build before task.fields wrote them.
+std::string before_fields(const RunConfig& config) {
+  std::string text = settings_text(config);
+  const auto cut = [&](const std::string& begin, const std::string& end) {
+    const auto at = text.find(begin);
+    text.erase(at, text.find(end, at + 1) - at);
+  };
+  cut("[task.fields]", "\n[");
+  cut("on_bad_line = ", "\n"), cut("heldout_share = ", "\n");
+  const auto section = text.find("[task]\n") + 7;
+  return text.insert(section, "question_key = \"question\"\nanswer_key = \"answer\"\n");
+}
+
+TEST_F(Recorded, KeysThatAnEarlierBuildReadByDefaultAreNoChange) {
+  config.task.name = "jsonl", config.task.file = "rows.jsonl";
+  const std::string earlier = before_fields(config);
+  io::end_checkpoint(root.path(), "train_000002", io::write_share(root.path(), "train_000002", {}),
+                     earlier);
+  config.task.name = "file";
+  config = as_begun(config, *recorded_settings(root.path()));
+  EXPECT_EQ(config.task.fields.prompt, "question") << "it is read as it was";
+  EXPECT_EQ(refusal(), "");
+  config.task.fields.answer = "other";
+  EXPECT_NE(refusal().find("task.fields.answer is \"other\""), std::string::npos);
+}
+
+TEST_F(Recorded, KeysOfFilesAreNothingToATaskThatIsMade) {
+  io::end_checkpoint(root.path(), "train_000002", io::write_share(root.path(), "train_000002", {}),
+                     before_fields(config));
+  config = as_begun(config, *recorded_settings(root.path()));
+  EXPECT_EQ(config.task.fields.prompt, "");
+  EXPECT_EQ(refusal(), "");
 }
 
 TEST_F(Recorded, AnotherProgramsFileIsNoRecord) {

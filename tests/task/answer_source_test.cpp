@@ -26,7 +26,7 @@ Settled settled(const std::string& lines, const std::string& heldout = "",
                 RewardSection reward = {}, const std::string& marker = kAutoMarker) {
   const rollcall::testing::TemporaryFolder folder;
   Settled s{.task = {}, .reward = std::move(reward), .said = {}};
-  s.task.name = "jsonl", s.task.file = folder.write("train.jsonl", lines),
+  s.task.name = "file", s.task.file = folder.write("train.jsonl", lines),
   s.task.answer_marker = marker;
   if (!heldout.empty()) s.task.heldout_file = folder.write("test.jsonl", heldout);
   s.said = settle_answers(s.task, s.reward);
@@ -73,7 +73,7 @@ TEST(AnswerSource, AnEmptyAnswerDecidesNothing) {  // the reader names it
 
 TEST(AnswerSource, WithoutValidationsNoRowIsKeptForThem) {
   TaskSection task;
-  task.name = "jsonl", task.file = "q.jsonl", task.validation_prompts = -1;
+  task.name = "file", task.file = "q.jsonl", task.validation_prompts = -1;
   EXPECT_TRUE(follows_rows(task));
   TaskSection validates = task, chosen = task, earlier = task;
   EXPECT_NE(settle_validation(task, 0).find(
@@ -89,19 +89,40 @@ TEST(AnswerSource, WithoutValidationsNoRowIsKeptForThem) {
   EXPECT_EQ(earlier.validation_prompts, -1) << "an earlier build kept its rows";
 }
 
-TEST(AnswerSource, RowsOfBothKindsAreNamed) {
-  for (const auto& [lines, heldout, places] :
-       {std::tuple(kMarked + kPlain, std::string(),
-                   std::pair("train.jsonl:2 has no", "train.jsonl:1 has")),
-        std::tuple(kMarked, kPlain, std::pair("test.jsonl:1 has no", "train.jsonl:1 has"))}) {
-    try {
-      settled(lines, heldout);
-      FAIL() << "accepted";
-    } catch (const InputError& e) {
-      EXPECT_NE(std::string(e.what()).find(places.first), std::string::npos) << e.what();
-      EXPECT_NE(std::string(e.what()).find(places.second), std::string::npos) << e.what();
-    }
+std::string refusal(const std::string& lines, const std::string& heldout,
+                    const RewardSection& reward = {}) {
+  try {
+    settled(lines, heldout, reward);
+  } catch (const InputError& e) {
+    return e.what();
   }
+  return "accepted";
+}
+
+TEST(AnswerSource, RowsOfBothKindsInAFileAreNamed) {
+  const std::string said = refusal(kMarked + kPlain, "");
+  EXPECT_NE(said.find("train.jsonl:2 has no"), std::string::npos) << said;
+  EXPECT_NE(said.find("train.jsonl:1 has"), std::string::npos) << said;
+}
+
+TEST(AnswerSource, FilesOfBothKindsAreJudgedByMath) {
+  const Settled s = settled(kMarked, kPlain);
+  EXPECT_EQ(s.task.answer_marker, kAutoMarker);
+  EXPECT_EQ(s.reward.verifier, "math");
+  RewardSection marked;
+  marked.verifier = "marked_answer";
+  EXPECT_NE(refusal(kMarked, kPlain, marked).find("looks for one marker in all answers"),
+            std::string::npos);
+}
+
+TEST(AnswerSource, RowsThatNoVerifierFitsAreNamed) {
+  const std::string riddle = "{\"nums\": [3, 4], \"target\": 7}\n";
+  EXPECT_EQ(settled(riddle).reward.verifier, "countdown_expression");
+  const std::string said = refusal(kPlain, riddle);
+  EXPECT_NE(said.find("test.jsonl:1 is judged by the verifier countdown_expression"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("train.jsonl:1 by math"), std::string::npos) << said;
 }
 
 }  // namespace

@@ -25,13 +25,13 @@ const std::string kQuestions = ROLLCALL_SOURCE_DIR "/tests/task/questions.jsonl"
 
 TaskSection section_of(const std::string& file) {
   TaskSection s;
-  s.name = "jsonl";
+  s.name = "file";
   // as a run file without them has it
   s.train_prompts = s.heldout_prompts = 0, s.validation_prompts = -1;
   s.file = file;
   return s;
 }
-PromptSet make(const TaskSection& section) { return find_task("jsonl").make(section, 1); }
+PromptSet make(const TaskSection& section) { return find_task("file").make(section, 1); }
 
 std::string message_of(const TaskSection& section) {
   try {
@@ -71,19 +71,19 @@ TEST(Jsonl, ReadsDomainsAndPriorsWhereTheirKeysAreNamed) {
   const PromptSet untold = make(s);
   EXPECT_TRUE(untold.train.front().domain.empty());
   EXPECT_TRUE(std::isnan(untold.train.front().prior));
-  s.domain_key = "kind", s.prior_key = "rate";
+  s.fields.domain = "kind", s.fields.prior = "rate";
   const PromptSet told = make(s);
   EXPECT_EQ(told.train.front().domain, "algebra");
   EXPECT_EQ(told.train.front().prior, 0.25F);
   EXPECT_NE(told.hash, untold.hash);  // a schedule follows them, so they are part of the data
-  s.prior_key = "kind";
+  s.fields.prior = "kind";
   EXPECT_NE(message_of(s).find("told.jsonl:1: \"kind\" is not a success rate"), std::string::npos)
       << message_of(s);
-  for (auto* key : {&s.prior_key, &s.domain_key}) {
-    s.prior_key = s.domain_key = "";
+  for (auto* key : {&s.fields.prior, &s.fields.domain}) {
+    s.fields.prior = s.fields.domain = "";
     *key = "none";
     const std::string message = message_of(s),
-                      setting = key == &s.prior_key ? "task.prior_key" : "task.domain_key";
+                      setting = key == &s.fields.prior ? "task.fields.prior" : "task.fields.domain";
     EXPECT_NE(
         message.find(
             "told.jsonl:1: has no key \"none\": it has \"answer\", \"kind\", \"question\", \"rate\""),
@@ -297,7 +297,7 @@ TEST(Jsonl, FilesOfOtherKindsAreNamed) {
                                                        {"\x28\xB5\x2F\xFD"s, "zstd"},
                                                        {"\xFF\xFE{\0\"\0"s, "UTF-16"},
                                                        {"{\0\"\0q\0"s, "UTF-16"},
-                                                       {" \n[{\"a\": 1}]"s, "array"},
+                                                       {"ARROW1\0\0"s, "Arrow"},
                                                        {"{\"question\": \"caf\xE9\"}"s, "Latin-1"}};
   for (const auto& [content, name] : kinds) {
     const std::string message = message_of(section_of(folder.write("other", content)));

@@ -5,6 +5,7 @@
 #include "support/spelling_tokenizer.hpp"
 #include "support/temporary_folder.hpp"
 #include "text/chat/conversation.hpp"
+#include "text/chat/prompt_conversation.hpp"
 
 #include <gtest/gtest.h>
 
@@ -455,6 +456,34 @@ TEST(PromptFormat, SaysWhatTheModelsMakersSuggestOtherwise) {
   EXPECT_EQ(differing_suggestion(theirs, here), "temperature 0.6 (here 1), top_k 20 (here 0)");
   theirs.do_sample = false;
   EXPECT_EQ(differing_suggestion(theirs, here), "greedy answers (here temperature 1)");
+}
+
+TEST(PromptFormat, APromptMayHaveAConversation) {
+  Prompt prompt;
+  prompt.text = "be brief\n\nuser: 1+1\n\nassistant: 2\n\nuser: 2+2\n";
+  prompt.conversation =
+      written_conversation({{message("system", "be brief"), message("user", "1+1"),
+                             message("assistant", "2"), message("user", " 2+2 ")},
+                            Message{{"mood", true}}});
+  const PromptFormat f = format(section("{prompt}?", "be long"));
+  const std::string shown =
+      "<system>be brief<end>\n<user>1+1<end>\n<assistant>2<end>\n<user>2+2?<end>\n<assistant>(calm)";
+  EXPECT_EQ(f.prompt_text(prompt), shown)
+      << "its own system message counts, and text.user is about what is said last";
+  EXPECT_EQ(f.prompt_tokens(prompt), f.tokenizer()->encode(shown));
+  EXPECT_EQ(f.supervised(prompt, "4").learnt.front().first,
+            std::int64_t(f.prompt_tokens(prompt).size()));
+  TextSection plain;
+  plain.chat_template = "none";
+  EXPECT_EQ(format(plain, "").prompt_text(prompt), prompt.text) << "in words without a template";
+  EXPECT_EQ(in_words(read_conversation(prompt.conversation)) + "\n", prompt.text);
+  EXPECT_EQ(in_words({{message("system", "be brief"), message("user", "1+1")}}), "be brief\n\n1+1");
+  const std::string asked = asked_last(
+      prompt.conversation, [](std::string_view said) { return std::string(said) + "!"; });
+  prompt.conversation = asked;
+  EXPECT_NE(f.prompt_text(prompt).find("2+2 !?"), std::string::npos);
+  prompt.conversation = "{\"messages\": 7}";
+  EXPECT_THROW(f.prompt_text(prompt), InputError);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/text/byte_size.hpp"
 #include "sandbox/sandbox.hpp"
+#include "task/answer_source.hpp"
 #include "task/task.hpp"
 
 #include <optional>
@@ -44,10 +45,11 @@ void start_sandbox(const reward::Verifier& verifier, const SandboxSection& secti
 
 void start_sandbox(const std::string& run_file, const std::vector<std::string>& assignments) {
   const auto config = readable(run_file, assignments);
-  if (config && config->reward.command.empty())
-    start_sandbox(
-        reward::chosen_verifier(config->reward, task::find_task(config->task.name).verifier),
-        config->sandbox);
+  if (!config || !config->reward.command.empty()) return;
+  const std::string fitting = task::fitting_verifier(config->task, config->reward);
+  start_sandbox(reward::find_verifier(fitting.empty() ? task::find_task(config->task.name).verifier
+                                                      : fitting),
+                config->sandbox);
 }
 
 }  // namespace rollcall::app

@@ -7,6 +7,7 @@
 #include "base/errors/visible.hpp"
 #include "base/files/file.hpp"
 #include "base/text/joined.hpp"
+#include "base/text/json.hpp"
 #include "base/text/toml_text.hpp"
 
 #include <fmt/format.h>
@@ -64,6 +65,19 @@ std::string toml_key(const std::string& key) {
     return c < 0x80 && (std::isalnum(c) || c == '_' || c == '-');
   });
   return bare ? key : toml_string(key);
+}
+
+/// A value of a list that bind_list() keeps, as TOML on one line.
+std::string inline_toml(const nlohmann::json& value) {
+  if (value.is_string()) return toml_string(value.get_ref<const std::string&>());
+  if (value.is_number_float()) return number(value.get<double>());
+  if (!value.is_structured()) return value.dump();
+  std::vector<std::string> parts;
+  for (const auto& [key, part] : value.items())
+    parts.push_back(value.is_object() ? fmt::format("{} = {}", toml_key(key), inline_toml(part))
+                                      : inline_toml(part));
+  return value.is_object() ? fmt::format("{{{}}}", joined(parts, ", "))
+                           : fmt::format("[{}]", joined(parts, ", "));
 }
 
 std::string_view trim(std::string_view text) {
@@ -280,7 +294,7 @@ struct ConfigSchema::Reader {
   [[noreturn]] void wrong_type(const Field& f, const toml::node& node,
                                std::string_view wanted) const {
     reject(origin, node, f.key, fmt::format("must be {}", wanted), f.meaning,
-           fmt::format("write for example {} = {}", f.key, std::visit(Print{}, f.target)));
+           fmt::format("write for example {} = {}", f.key, value_of(f)));
   }
 
   void assign_to(const Field& f, bool& target, const toml::node& node) const {
@@ -297,7 +311,31 @@ struct ConfigSchema::Reader {
     check_range(f, node, *node.value<double>());
     target = *node.value<double>();
   }
+  /// A value within a list of tables as JSON.
+  nlohmann::json json_of(const Field& f, const toml::node& node) const {
+    if (node.is_string()) return *node.value<std::string>();
+    if (node.is_integer()) return *node.value<std::int64_t>();
+    if (node.is_boolean()) return *node.value<bool>();
+    if (node.is_number() && std::isfinite(*node.value<double>())) return *node.value<double>();
+    if (const auto* const list = node.as_array()) {
+      auto items = nlohmann::json::array();
+      for (const auto& item : *list) items.push_back(json_of(f, item));
+      return items;
+    }
+    if (!node.is_table())
+      reject(origin, node, f.key, "holds a value that is no text, number, boolean, list or table",
+             f.meaning, "put a date or a time in quotes");
+    auto members = nlohmann::json::object();
+    for (const auto& [key, value] : *node.as_table())
+      members[std::string(key.str())] = json_of(f, value);
+    return members;
+  }
+
   void assign_to(const Field& f, std::string& target, const toml::node& node) const {
+    if (f.takes_list && node.is_array()) {
+      target = json_of(f, node).dump();
+      return;
+    }
     if (!node.is_string()) wrong_type(f, node, "text in quotes");
     const std::string value = *node.value<std::string>();
     if (!f.choices.empty() &&
@@ -329,6 +367,19 @@ struct ConfigSchema::Reader {
 void ConfigSchema::bind(std::string key, Target target, std::string meaning, Range range,
                         std::vector<std::string> choices) {
   fields_.push_back({std::move(key), target, std::move(meaning), range, std::move(choices)});
+}
+
+void ConfigSchema::bind_list(std::string key, std::string* target, std::string meaning) {
+  fields_.push_back({std::move(key), target, std::move(meaning), {}, {}, true});
+}
+
+std::string ConfigSchema::value_of(const Field& field) {
+  const auto* const* const text = std::get_if<std::string*>(&field.target);
+  if (field.takes_list && text != nullptr && (*text)->starts_with('[')) {
+    const auto list = nlohmann::json::parse(**text, nullptr, false);
+    if (list.is_array()) return inline_toml(list);  // else it is a path that begins so
+  }
+  return std::visit(Print{}, field.target);
 }
 
 void ConfigSchema::bind_table(std::string key, KeyValues* target, std::string meaning,
@@ -387,7 +438,8 @@ void ConfigSchema::set(std::string_view assignment) {
   const bool text_field =
       field != fields_.end() && std::holds_alternative<std::string*>(field->target);
   const auto as_text = [&] { load_text(fmt::format("{} = {}", key, toml_string(value)), origin); };
-  if (text_field && !value.starts_with('"') && !value.starts_with('\'')) return as_text();
+  const bool list = text_field && field->takes_list && value.starts_with('[');
+  if (text_field && !list && !value.starts_with('"') && !value.starts_with('\'')) return as_text();
   toml::table parsed;
   try {
     parsed = parse_toml(fmt::format("{} = {}", key, value), origin);
@@ -414,8 +466,8 @@ std::string ConfigSchema::to_toml() const {
     return sections[name];
   };
   for (const auto& f : fields_)
-    section_of(f.key) += fmt::format("{} = {}  # {}\n", f.key.substr(f.key.rfind('.') + 1),
-                                     std::visit(Print{}, f.target), f.meaning);
+    section_of(f.key) +=
+        fmt::format("{} = {}  # {}\n", f.key.substr(f.key.rfind('.') + 1), value_of(f), f.meaning);
   for (const auto& t : tables_) {
     std::string& body = section_of(t.key + ".x");
     body += fmt::format("# {}\n", t.meaning);
@@ -434,7 +486,7 @@ std::string ConfigSchema::to_toml() const {
 std::string ConfigSchema::describe() const {
   std::string text;
   for (const auto& f : fields_)
-    text += fmt::format("  {:<34} {:<22} {}\n", f.key, std::visit(Print{}, f.target), f.meaning);
+    text += fmt::format("  {:<34} {:<22} {}\n", f.key, value_of(f), f.meaning);
   for (const auto& t : tables_)
     text += fmt::format("  {:<34} {:<22} {}\n", t.key + ".*", "", t.meaning);
   return text;

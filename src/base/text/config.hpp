@@ -34,6 +34,10 @@ class ConfigSchema {
   /// value.
   void bind(std::string key, Target target, std::string meaning, Range range = {},
             std::vector<std::string> choices = {});
+  /// Binds a path for which a list of tables may be given too, as in
+  /// file = [{path = "a.jsonl", weight = 2}, "b.jsonl"]. A list is kept in `target` as JSON, whose
+  /// keys are sorted, and written as TOML. Its owner checks what it holds.
+  void bind_list(std::string key, std::string* target, std::string meaning);
   enum class Entries { text, typed };
   /// Binds a table whose keys another part of the program knows (`objective.knobs.*`). They are
   /// collected as text, and that part checks them. Typed entries are kept as TOML writes them,
@@ -74,7 +78,9 @@ class ConfigSchema {
     std::string meaning;
     Range range;
     std::vector<std::string> choices;
+    bool takes_list = false;  ///< a list of tables may take the place of a text
   };
+  static std::string value_of(const Field& field);  ///< as TOML writes it
   struct Table {
     std::string key;
     KeyValues* target;

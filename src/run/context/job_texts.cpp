@@ -7,6 +7,7 @@
 #include "run/context/question_forms.hpp"
 #include "run/context/thought_dropout.hpp"
 #include "run/context/unread_keys.hpp"
+#include "task/answer_source.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ void fill_prompt_tokens(RunContext& context) {
     context.workers->run(std::int64_t(tokens.size()), [&](std::int64_t i, int) {
       const text::AnswerForm& form = *context.forms[std::size_t(i) / prompts.size()];
       tokens[std::size_t(i)] = context.format->prompt_tokens(
-          text::asked_in(form, prompts[std::size_t(i) % prompts.size()].text), form.opening);
+          question_in(form, prompts[std::size_t(i) % prompts.size()]), form.opening);
     });
   }
 }
@@ -49,8 +50,7 @@ void fill_examples(RunContext& context, const task::ExampleSet& set) {
       const std::string opening = context.forms[i / prompts]->opening;
       const Prompt prompt = asked(context, context.prompts.train[i % prompts], i / prompts);
       return context.format->supervised(
-          prompt.text, thoughts.answer(i, opening + prompt.solution).substr(opening.size()),
-          opening);
+          prompt, thoughts.answer(i, opening + prompt.solution).substr(opening.size()), opening);
     }
     if (i < conversations) {
       unread.look(*context.format, set.conversations[i], set.lines[i]);
@@ -96,9 +96,21 @@ void fill_examples(RunContext& context, const task::ExampleSet& set) {
 
 /// Names a prompt in messages: FILE:LINE where it was read from a file, else its beginning.
 std::string named(const RunContext& context, const Prompt& prompt) {
-  return context.config.task.name == "jsonl"
+  return task::reads_rows(context.config.task)
              ? task::places_of(context.config.task, {prompt.text}).front()
              : fmt::format("the prompt \"{}\"", excerpt(prompt.text));
+}
+
+/// Rows of some layouts, such as riddles and instructions, have no worked solution.
+void check_worked(const RunContext& context) {
+  const auto& prompts = context.prompts.train;
+  const bool learns = context.config.sft.steps > 0 && context.config.sft.file.empty();
+  if (!learns || prompts.empty() || !prompts.front().solution.empty()) return;
+  throw ConfigError(
+      error_message(fmt::format("sft.steps is {}, and {} has no worked solution",
+                                context.config.sft.steps, named(context, prompts.front())),
+                    "supervised steps would learn to say nothing",
+                    "set sft.steps=0, or name a file of examples in sft.file"));
 }
 
 /// Removes prompts that leave no room for an answer in at least one of the forms in which they may
@@ -166,6 +178,7 @@ void check_lengths(const RunContext& context) {
 }  // namespace
 
 void fill_texts(RunContext& context, const task::ExampleSet& examples) {
+  check_worked(context);
   fill_prompt_tokens(context);
   if (context.config.task.drop_overlong) drop_overlong(context);
   check_lengths(context);

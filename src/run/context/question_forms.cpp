@@ -6,6 +6,7 @@
 #include "core/judge_task.hpp"
 #include "run/context/self_judging.hpp"
 #include "task/solutions.hpp"
+#include "text/chat/prompt_conversation.hpp"
 
 #include <fmt/format.h>
 
@@ -18,9 +19,19 @@ std::size_t form_of(const RunContext& context, Purpose purpose, const GroupId& g
   return std::size_t(stream.below(0, context.forms.size()));
 }
 
+Prompt question_in(const text::AnswerForm& form, const Prompt& prompt) {
+  Prompt question;
+  question.text = text::asked_in(form, prompt.text);
+  if (!prompt.conversation.empty())
+    question.conversation = text::asked_last(
+        prompt.conversation, [&](std::string_view said) { return text::asked_in(form, said); });
+  return question;
+}
+
 Prompt asked(const RunContext& context, const Prompt& prompt, std::size_t form) {
   Prompt in_form = prompt;
-  in_form.text = text::asked_in(*context.forms.at(form), prompt.text);
+  Prompt question = question_in(*context.forms.at(form), prompt);
+  in_form.text = std::move(question.text), in_form.conversation = std::move(question.conversation);
   in_form.solution = text::worked_in(*context.forms.at(form), task::solutions(prompt).front(),
                                      context.config.task.answer_marker);
   return in_form;
@@ -44,7 +55,7 @@ std::vector<io::ShardPrompt> stored_prompts(const RunContext& context, const Rol
                       context.prompts.of(split_of(shard.purpose)).at(group.id.prompt.value))
                 : "";
     std::string shown = context.format->prompt_text(
-        prompt.text,
+        prompt,
         of_task ? context.forms.at(form_of(context, shard.purpose, group.id))->opening : "");
     if (shown == prompt.text) shown.clear();
     prompts.push_back(

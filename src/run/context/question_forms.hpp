@@ -13,6 +13,8 @@ namespace rollcall::run {
 /// uniformly, by an addressed random number; evaluations take the first form.
 std::size_t form_of(const RunContext& context, Purpose purpose, const GroupId& group);
 
+/// The question of a prompt in a form: its text and its conversation, without answer and solution.
+Prompt question_in(const text::AnswerForm& form, const Prompt& prompt);
 /// A prompt of the task as it is asked in a form: its text and its worked solution. Answers are
 /// graded by the returned prompt, and the archive stores it.
 Prompt asked(const RunContext& context, const Prompt& prompt, std::size_t form);

@@ -5,6 +5,7 @@
 #include "method/columns.hpp"
 #include "reward/verifier.hpp"
 #include "run/context/step_bounds.hpp"
+#include "task/answer_source.hpp"
 #include "task/task.hpp"
 
 #include <fmt/format.h>
@@ -139,9 +140,12 @@ std::optional<std::size_t> paid_components(const RunConfig& config) {
   if (std::find(pieces.begin(), pieces.end(), "components") == pieces.end()) return std::nullopt;
   auto names = config.reward.components;
   if (!config.reward.command.empty()) names.emplace_back("correct");
-  else
-    names = reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier)
+  else {
+    const std::string fitting = task::fitting_verifier(config.task, config.reward);
+    names = reward::find_verifier(fitting.empty() ? task::find_task(config.task.name).verifier
+                                                  : fitting)
                 .components;
+  }
   if (!config.judge.model.empty()) names.push_back(config.judge.component);
   auto unpaid = parts(knob_of(config, "omit_components"), ',');
   for (const auto& weight : parts(knob_of(config, "component_weights"), ','))

@@ -130,16 +130,15 @@ std::string data_hash(const RunContext& context) {
 }
 
 /// The settings that each part of draft_job() reads, the one that is most likely wrong first.
-const Faults::Keys kRowKeys{"task.answer_marker", "task.name", "task.file", "task.heldout_file",
-                            "task.answer_key"};
+const Faults::Keys kRowKeys{"task.answer_marker", "task.name",    "task.file",
+                            "task.heldout_file",  "task.fields.", "reward.verifier"};
 const Faults::Keys kPromptKeys{"task.file",
                                "task.name",
                                "task.heldout_file",
-                               "task.question_key",
-                               "task.answer_key",
+                               "task.fields.",
                                "task.answer_marker",
-                               "task.domain_key",
-                               "task.prior_key",
+                               "task.heldout_share",
+                               "task.on_bad_line",
                                "task.train_prompts",
                                "task.validation_prompts",
                                "task.heldout_prompts",

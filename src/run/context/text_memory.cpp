@@ -25,8 +25,8 @@ void count_bytes(const RunContext& context, sizing::GivenTexts& given) {
     const auto& prompts = context.prompts.of(split);
     given.table_bytes += prompts.size() * sizeof(Prompt);
     for (const Prompt& p : prompts)
-      given.text_bytes +=
-          on_heap(p.text) + on_heap(p.answer) + on_heap(p.solution) + on_heap(p.domain);
+      given.text_bytes += on_heap(p.text) + on_heap(p.answer) + on_heap(p.solution) +
+                          on_heap(p.domain) + on_heap(p.conversation);
     for (const auto& tokens : context.prompt_tokens[std::size_t(split)])
       given.text_bytes += sizeof tokens + on_heap(tokens.capacity() * sizeof(std::int32_t));
   }

@@ -14,6 +14,7 @@
 #include "run/coordinator/kept_checkpoints.hpp"
 #include "run/coordinator/run_report.hpp"
 #include "task/answer_source.hpp"
+#include "task/rows/file_list.hpp"
 
 #include <fmt/format.h>
 
@@ -101,10 +102,10 @@ void write_results(const RunContext& context, const CoordinatorState& state,
 
 void write_evaluation(const RunContext& context, const report::Evaluation& evaluation) {
   const TaskSection& task = context.config.task;
-  const std::string& file = task.heldout_file.empty() ? task.file : task.heldout_file;
+  const std::string file = task.heldout_file.empty() ? task::shown_files(task) : task.heldout_file;
   const std::string data =
-      task.name == "jsonl"
-          ? fmt::format("{} of the {} rows of {}", evaluation.prompts, task::row_count(file), file)
+      task::reads_rows(task)
+          ? fmt::format("{} of the {} rows of {}", evaluation.prompts, task::row_count(task), file)
           : "";
   auto object = nlohmann::ordered_json::parse(report::to_json(evaluation));
   if (!data.empty()) object["data"] = data;

@@ -8,6 +8,7 @@
 #include "io/archive.hpp"
 #include "reward/verifier.hpp"
 #include "run/folder/recorded_settings.hpp"
+#include "task/rows/file_list.hpp"
 #include "task/task.hpp"
 #include "text/answer/accepted_answers.hpp"
 
@@ -30,8 +31,9 @@ std::string extraction_of(const RunConfig& config) {
 
 std::string data_text(const TaskSection& task) {
   if (task.file.empty()) return fmt::format("{}, made", task.name);
-  return task.heldout_file.empty() ? task.file
-                                   : fmt::format("{}, held out: {}", task.file, task.heldout_file);
+  const std::string files = task::shown_files(task);
+  return task.heldout_file.empty() ? files
+                                   : fmt::format("{}, held out: {}", files, task.heldout_file);
 }
 
 std::string model_text(const RunConfig& config, const CoordinatorState& state) {

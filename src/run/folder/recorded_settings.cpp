@@ -164,6 +164,12 @@ RunConfig as_begun(RunConfig config, const RecordedSettings& recorded) {
     config.train.micro_batch_tokens = recorded.config.train.micro_batch_tokens;
   if (config.task.validation_prompts < 0)
     config.task.validation_prompts = recorded.config.task.validation_prompts;
+  // Earlier builds recorded the fields that they read by default, which now follow from the rows.
+  const auto take_field = [&](std::string TaskSection::Fields::*field) {
+    auto& given = config.task.fields.*field;
+    if (given.empty()) given = recorded.config.task.fields.*field;
+  };
+  take_field(&TaskSection::Fields::prompt), take_field(&TaskSection::Fields::answer);
   // Otherwise other rows of the file would be held out.
   if (recorded.config.task.split == "by_row") config.task.split = recorded.config.task.split;
   if (!recorded.precedes_hears) return config;

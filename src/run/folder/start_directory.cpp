@@ -91,6 +91,14 @@ std::string assignment_from(const std::string& assignment, const fs::path& here,
     return "reward.command=" +
            nlohmann::json(command_from(config.reward.command, here, there)).dump();
   const std::string& value = known->field(config);
+  if (auto list = nlohmann::json::parse(value, nullptr, false);
+      key == "task.file" && list.is_array()) {
+    for (auto& entry : list) {
+      auto& path = entry.is_object() && entry.contains("path") ? entry["path"] : entry;
+      if (path.is_string()) path = name_from(path.get<std::string>(), here, there);
+    }
+    return key + "=" + nlohmann::json(list.dump()).dump();
+  }
   const bool word =
       key == "text.template" && (value == "auto" || value == "model" || value == "none");
   return word ? assignment : key + "=" + nlohmann::json(name_from(value, here, there)).dump();

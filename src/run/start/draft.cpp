@@ -37,9 +37,10 @@ void check_splits(const RunContext& context, JobKind kind) {
       kind == JobKind::eval || eval.after || (eval.before && context.config.train.steps > 0);
   require<ConfigError>(
       !evaluates || !context.prompts.heldout.empty(),
-      fmt::format(
-          "there is no held-out prompt{}",
-          context.config.task.file.empty() ? "" : fmt::format(" in {}", context.config.task.file)),
+      fmt::format("there is no held-out prompt{}",
+                  context.config.task.file.empty()
+                      ? ""
+                      : fmt::format(" in {}", task::shown_files(context.config.task))),
       "what the policy can do is measured on prompts that it is not trained on",
       "use more rows, name a file of them in task.heldout_file, or set eval.before=false and eval.after=false");
 }
@@ -70,7 +71,7 @@ void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faul
   if (has_prompts) {
     faults.check({"eval.every", "eval.before", "eval.after", "train.steps"},
                  [&] { check_splits(draft, kind); });
-    faults.check({"scheduler.policy", "scheduler.", "task.domain_key", "task.prior_key"},
+    faults.check({"scheduler.policy", "scheduler.", "task.fields.domain", "task.fields.prior"},
                  [&] { (void)make_scheduler(draft); });
   }
   if (draft.grader && has_prompts) {
@@ -81,7 +82,7 @@ void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faul
   faults.check({"judge.component", "judge.", "reward.", "objective."},
                [&] { check_judge(draft, named.objective->columns()); });
   if (has_prompts && kind == JobKind::train && draft.config.train.steps > 0)
-    faults.check({"task.prior_key", "objective."},
+    faults.check({"task.fields.prior", "objective."},
                  [&] { check_predictions(draft, *named.objective); });
   faults.check({"checkpoint.keep_best", "eval.pass_k"},
                [&] { check_keep_best(draft.config, known_components(draft)); });

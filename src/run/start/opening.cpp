@@ -28,6 +28,7 @@
 #include "run/start/start_checks.hpp"
 #include "run/step/archived_steps.hpp"
 #include "run/step/heard_rewards.hpp"
+#include "task/rows/file_list.hpp"
 #include "task/sources.hpp"
 #include "text/answer/accepted_answers.hpp"
 
@@ -163,10 +164,10 @@ void tell_other_prompts(const RunContext& context, const CoordinatorState& state
   const auto whole = [](const std::string& file) {
     return std::filesystem::absolute(file).string();
   };
-  const std::string files =
-      task.heldout_file.empty()
-          ? whole(task.file) + " holds"
-          : fmt::format("{} or {} holds", whole(task.file), whole(task.heldout_file));
+  const std::string trained = task::is_file_list(task) ? task::shown_files(task) : whole(task.file);
+  const std::string files = task.heldout_file.empty()
+                                ? trained + " holds"
+                                : fmt::format("{} or {} holds", trained, whole(task.heldout_file));
   log_warning(
       "the prompts are not those of the last start: {} others; the run goes on with them, so it is another than without the change",
       task.file.empty() ? "the task makes" : files);
@@ -218,7 +219,7 @@ void tell_text(const RunContext& context) {
   if (context.format->is_chat() && !context.prompts.train.empty())
     log_info("a prompt as the policy sees it ({} tokens):\n{}",
              prompt_tokens(context, context.prompts.train.front(), 0).size(),
-             context.format->prompt_text(asked(context, context.prompts.train.front(), 0).text,
+             context.format->prompt_text(asked(context, context.prompts.train.front(), 0),
                                          context.forms.front()->opening));
 }
 

@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/errors/faults.hpp"
 #include "base/errors/log.hpp"
+#include "task/answer_source.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ void check_references(const RunContext& context) {
   constexpr std::size_t kWarned = 10, kRefused = 100;
   constexpr std::size_t kFew = 3;  // this many rows are printed one by one, whatever share they are
   const TaskSection& section = context.config.task;
-  if (section.name != "jsonl") return;
+  if (!task::reads_rows(section)) return;
   Problems unusable(kRefused), unreadable(kWarned);
   std::size_t all = 0;
   for (const Split split : {Split::train, Split::validation, Split::heldout}) {

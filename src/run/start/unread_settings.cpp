@@ -9,6 +9,7 @@
 #include "run/context/gradient_mask.hpp"
 #include "run/folder/run_folder.hpp"
 #include "run/step/objective_state.hpp"
+#include "task/answer_source.hpp"
 #include "task/task.hpp"
 
 #include <fmt/format.h>
@@ -59,12 +60,13 @@ struct Row {
 };
 
 const reward::Verifier& verifier_of(const RunConfig& c) {
-  return reward::chosen_verifier(c.reward, task::find_task(c.task.name).verifier);
+  const std::string fitting = task::fitting_verifier(c.task, c.reward);
+  return reward::find_verifier(fitting.empty() ? task::find_task(c.task.name).verifier : fitting);
 }
-bool is_jsonl(const NewRun& r) { return r.config.task.name == "jsonl"; }
+bool has_rows(const NewRun& r) { return task::reads_rows(r.config.task); }
 bool is_arithmetic(const NewRun& r) { return r.config.task.name == "arithmetic"; }
 bool draws_levels(const NewRun& r) {
-  return !is_jsonl(r) && (!is_arithmetic(r) || r.config.task.digits.empty());
+  return !has_rows(r) && (!is_arithmetic(r) || r.config.task.digits.empty());
 }
 bool runs_programs(const NewRun& r) {
   return r.config.reward.command.empty() && reward::runs_code(verifier_of(r.config));
@@ -79,7 +81,7 @@ bool samples(const NewRun& r) { return r.config.train.from_archive.empty(); }
 bool decays(const OptimizerSection& optimizer) { return optimizer.lr_schedule != "constant"; }
 bool looks_for_marker(const NewRun& r) {
   const RunConfig& c = r.config;
-  if (is_jsonl(r) || !c.task.forms.empty() || c.task.extract == "marker") return true;
+  if (has_rows(r) || !c.task.forms.empty() || c.task.extract == "marker") return true;
   return c.reward.command.empty() && c.task.extract.empty() &&
          verifier_of(c).extract == std::string_view("marker");
 }
@@ -93,7 +95,7 @@ constexpr const char *kNoFile = "the task reads no file of questions",
                      *kNoCommand = "no command judges";
 constexpr const char *kNoWarmStart = "sft.steps is 0, which is the default where weights are read",
                      *kNoTraining = "train.steps is 0";
-constexpr const char *kSetName = "leave it out, or set task.name=jsonl",
+constexpr const char *kSetName = "leave it out, or set task.name=file",
                      *kSetCommand = "leave it out, or set reward.command";
 constexpr const char *kSetWarmStart = "leave it out, or set sft.steps",
                      *kSetSteps = "leave it out, or set train.steps",
@@ -167,18 +169,24 @@ const std::vector<Row>& rows() {
        "leave it out, or set task.name=arithmetic",
        by_task},
       {{"task.file"},
-       [](const NewRun& r) { return is_jsonl(r) || r.config.task.name == "corpus"; },
+       [](const NewRun& r) { return has_rows(r) || r.config.task.name == "corpus"; },
        by_task,
        "the task reads no file",
        kSetName,
        by_task},
-      {{"task.heldout_file", "task.split", "task.question_key", "task.answer_key",
-        "task.domain_key", "task.prior_key"},
-       is_jsonl,
+      {{"task.heldout_file", "task.split", "task.on_bad_line", "task.heldout_share",
+        "task.fields."},
+       has_rows,
        by_task,
        kNoFile,
        kSetName,
        by_task},
+      {{"task.heldout_share"},
+       [](const NewRun& r) { return r.config.task.heldout_file.empty(); },
+       {"task.heldout_file"},
+       "task.heldout_file holds what is held out",
+       "leave one of them out",
+       {"task.heldout_file"}},
       {{"task.answer_marker"},
        looks_for_marker,
        {"task.name", "task.forms", "task.extract", "reward."},

@@ -97,7 +97,7 @@ void check_predictions(const RunContext& context, const method::Objective& objec
           "objective.recipe {} requires a value model's prediction for every prompt, which this run does not provide",
           context.config.objective.recipe),
       "the prediction is its baseline",
-      "name the key of the question file that holds it in task.prior_key; the tracked success stands in where objective.knobs says so "
+      "name the key of the question file that holds it in task.fields.prior; the tracked success stands in where objective.knobs says so "
       "(rollcall recipes NAME)");
 }
 

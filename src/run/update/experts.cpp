@@ -19,7 +19,7 @@ namespace {
 std::vector<std::int32_t> solution_tokens(const RunContext& context, const Prompt& asked,
                                           std::size_t form) {
   const auto example =
-      context.format->supervised(asked.text, asked.solution, context.forms[form]->opening);
+      context.format->supervised(asked, asked.solution, context.forms[form]->opening);
   return {example.tokens.begin() + std::ptrdiff_t(example.learnt.front().first),
           example.tokens.end()};
 }

@@ -29,7 +29,7 @@ void PairSampler::bind(ConfigSchema& s) {
       "a side that has run out repeats its prompts, instead of drawing prompts that always or never succeed");
   s.bind(
       "measured_before", &measured_before_,
-      "success rates are those of task.prior_key, measured before training, and the pairs stay the same");
+      "success rates are those of task.fields.prior, measured before training, and the pairs stay the same");
 }
 
 std::vector<double> PairSampler::preference(bool hard) const {

@@ -10,6 +10,7 @@
 #include "text/answer/answer_text.hpp"
 #include "text/chat/assistant_turns.hpp"
 #include "text/chat/conversation.hpp"
+#include "text/chat/prompt_conversation.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -153,24 +154,30 @@ void PromptFormat::learn_turns() {
 
 bool PromptFormat::reads_clock() const { return texts_.reads_clock(asking("What is asked")); }
 
-Conversation PromptFormat::asking(std::string_view prompt) const {
-  return {{message("user", asked(section_.user, trim(prompt)))}};
+Conversation PromptFormat::asking(const Asked& prompt) const {
+  if (prompt.conversation.empty())
+    return {{message("user", asked(section_.user, trim(prompt.text)))}};
+  Conversation conversation = read_conversation(prompt.conversation);
+  change_last(conversation,
+              [&](std::string_view said) { return asked(section_.user, trim(said)); });
+  return conversation;
 }
 
-std::string PromptFormat::prompt_text(std::string_view prompt, std::string_view opening) const {
-  return ((is_chat() ? texts_.render(asking(prompt), Ending::open) : asked(section_.user, prompt)) +
+std::string PromptFormat::prompt_text(const Asked& prompt, std::string_view opening) const {
+  return ((is_chat() ? texts_.render(asking(prompt), Ending::open)
+                     : asked(section_.user, prompt.text)) +
           section_.assistant_prefix)
       .append(opening);
 }
 
-std::vector<std::int32_t> PromptFormat::prompt_tokens(std::string_view prompt,
+std::vector<std::int32_t> PromptFormat::prompt_tokens(const Asked& prompt,
                                                       std::string_view opening) const {
   const std::string text = prompt_text(prompt, opening);
   // A template writes its special tokens itself.
   return is_chat() ? files_.tokenizer->encode(text) : files_.tokenizer->encode_sequence(text);
 }
 
-Supervised PromptFormat::supervised(std::string_view prompt, std::string_view solution,
+Supervised PromptFormat::supervised(const Asked& prompt, std::string_view solution,
                                     std::string_view opening) const {
   const Tokenizer& tokenizer = *files_.tokenizer;
   const std::string before = prompt_text(prompt, opening),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/plan.hpp"
+#include "core/rollout.hpp"
 #include "core/run_config.hpp"
 #include "text/chat/answer_ends.hpp"
 #include "text/chat/conversation_text.hpp"
@@ -25,6 +26,17 @@ struct Supervised {
   /// Stretches [first, second) of `tokens`, ascending, with what the assistant says and the tokens
   /// that end its turns.
   std::vector<std::pair<std::int64_t, std::int64_t>> learnt;
+};
+
+/// What is asked: a text, with the conversation that a prompt may have beside it. Valid as long as
+/// what it was made of.
+struct Asked {
+  Asked(std::string_view question) : text(question) {}
+  Asked(const std::string& question) : text(question) {}
+  Asked(const char* question) : text(question) {}
+  Asked(const Prompt& prompt) : text(prompt.text), conversation(prompt.conversation) {}
+  std::string_view text;
+  std::string_view conversation{};  ///< as Prompt::conversation; empty: there is none
 };
 
 class PromptFormat {
@@ -53,15 +65,16 @@ class PromptFormat {
   bool reads_clock() const;
 
   // A prompt is the task's text in its place in text.user. With a template it is one message of a
-  // chat, without white space at its ends; without a template it is the text itself.
+  // chat, without white space at its ends; without a template it is the text itself. Where it has a
+  // conversation and there is a template, the conversation is rendered, and what its user says last
+  // takes the place in text.user.
   // `opening` is how the answer begins after text.assistant_prefix. Neither of them is learnt.
   /// What the policy sees, with special tokens spelt out.
-  std::string prompt_text(std::string_view prompt, std::string_view opening = {}) const;
-  std::vector<std::int32_t> prompt_tokens(std::string_view prompt,
-                                          std::string_view opening = {}) const;
+  std::string prompt_text(const Asked& prompt, std::string_view opening = {}) const;
+  std::vector<std::int32_t> prompt_tokens(const Asked& prompt, std::string_view opening = {}) const;
   /// A prompt and a worked answer. The tokens of the answer are learnt, and end as the template
   /// ends an answer.
-  Supervised supervised(std::string_view prompt, std::string_view solution,
+  Supervised supervised(const Asked& prompt, std::string_view solution,
                         std::string_view opening = {}) const;
 
   /// What the policy said. Only the end token that closes it is left out; other special tokens that
@@ -80,7 +93,7 @@ class PromptFormat {
   Supervised supervised(const Conversation& conversation) const;
 
  private:
-  Conversation asking(std::string_view prompt) const;
+  Conversation asking(const Asked& prompt) const;
   void learn_turns();
 
   TextSection section_;

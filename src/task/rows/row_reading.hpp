@@ -1,0 +1,25 @@
+// One row of a file as a prompt.
+#pragma once
+
+#include "core/rollout.hpp"
+#include "core/run_config.hpp"
+#include "task/rows/layouts.hpp"
+
+#include <string>
+
+namespace rollcall::task {
+
+/// The prompt of a row. Its text is the question and a line break; a system message, earlier turns
+/// and tools are in Prompt::conversation as well. Throws InputError naming the line.
+Prompt read_prompt(const nlohmann::json& object, const Line& line, const Layout& layout,
+                   const TaskSection& section);
+
+/// The text that read_prompt() gives the row's prompt. Throws as it does.
+std::string prompt_text(const nlohmann::json& object, const Line& line, const Layout& layout,
+                        const TaskSection& section);
+
+/// JSON that identifies the row of a prompt: its id, or its line if it has none, with the other
+/// fields that it has beside question and answer.
+std::string extra_of(const nlohmann::json& object, const Line& line, const Layout& layout);
+
+}  // namespace rollcall::task
