@@ -9,6 +9,7 @@
 #include "base/text/joined.hpp"
 #include "base/text/json.hpp"
 #include "base/text/toml_text.hpp"
+#include "base/text/toml_values.hpp"
 
 #include <fmt/format.h>
 
@@ -35,49 +36,6 @@ std::string place(std::string_view origin, const toml::node& node) {
                          std::string_view suggestion) {
   throw ConfigError(error_message(
       fmt::format("{}: {} {}", place(origin, node), brief(key), problem), why, suggestion));
-}
-
-/// A TOML string on one line. toml++ would print a lone line break as a multi-line literal, which
-/// reads back as an empty string.
-std::string toml_string(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') (quoted += '\\') += c;
-    else if (c == '\n') quoted += "\\n";
-    else if (byte < 0x20 || byte == 0x7F) quoted += fmt::format("\\u{:04X}", byte);
-    else quoted += c;
-  }
-  return quoted + '"';
-}
-
-std::string number(double value) {
-  // TOML spells inf, -inf and nan alike
-  if (!std::isfinite(value)) return fmt::format("{}", value);
-  std::string text = fmt::format("{}", value);  // shortest text that reads back to the same double
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
-}
-
-/// A key as TOML requires it: bare if possible, else in quotes.
-std::string toml_key(const std::string& key) {
-  const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
-    return c < 0x80 && (std::isalnum(c) || c == '_' || c == '-');
-  });
-  return bare ? key : toml_string(key);
-}
-
-/// A value of a list that bind_list() keeps, as TOML on one line.
-std::string inline_toml(const nlohmann::json& value) {
-  if (value.is_string()) return toml_string(value.get_ref<const std::string&>());
-  if (value.is_number_float()) return number(value.get<double>());
-  if (!value.is_structured()) return value.dump();
-  std::vector<std::string> parts;
-  for (const auto& [key, part] : value.items())
-    parts.push_back(value.is_object() ? fmt::format("{} = {}", toml_key(key), inline_toml(part))
-                                      : inline_toml(part));
-  return value.is_object() ? fmt::format("{{{}}}", joined(parts, ", "))
-                           : fmt::format("[{}]", joined(parts, ", "));
 }
 
 std::string_view trim(std::string_view text) {
@@ -130,14 +88,14 @@ std::vector<std::string> named_in(const std::string& sentence,
 struct Print {
   std::string operator()(const bool* v) const { return *v ? "true" : "false"; }
   std::string operator()(const std::int64_t* v) const { return fmt::format("{}", *v); }
-  std::string operator()(const double* v) const { return number(*v); }
+  std::string operator()(const double* v) const { return toml_number(*v); }
   std::string operator()(const std::string* v) const { return toml_string(*v); }
   std::string operator()(const std::vector<std::int64_t>* v) const {
     return fmt::format("[{}]", fmt::join(*v, ", "));
   }
   std::string operator()(const std::vector<double>* v) const {
     std::vector<std::string> parts;
-    for (const double x : *v) parts.push_back(number(x));
+    for (const double x : *v) parts.push_back(toml_number(x));
     return fmt::format("[{}]", joined(parts, ", "));
   }
   std::string operator()(const std::vector<std::string>* v) const {
@@ -264,7 +222,7 @@ struct ConfigSchema::Reader {
 
   std::string scalar_text(const std::string& key, const toml::node& value) const {
     if (value.is_integer()) return fmt::format("{}", *value.value<std::int64_t>());
-    if (value.is_number()) return number(*value.value<double>());
+    if (value.is_number()) return toml_number(*value.value<double>());
     if (value.is_boolean()) return *value.value<bool>() ? "true" : "false";
     reject(origin, value, key, "is not a number, a boolean, a word or a list of them",
            "its owner takes plain values", "write a plain value; a date or a time goes in quotes");
@@ -377,7 +335,7 @@ std::string ConfigSchema::value_of(const Field& field) {
   const auto* const* const text = std::get_if<std::string*>(&field.target);
   if (field.takes_list && text != nullptr && (*text)->starts_with('[')) {
     const auto list = nlohmann::json::parse(**text, nullptr, false);
-    if (list.is_array()) return inline_toml(list);  // else it is a path that begins so
+    if (list.is_array()) return toml_value(list);  // else it is a path that begins so
   }
   return std::visit(Print{}, field.target);
 }

@@ -49,10 +49,9 @@ class Likeness {
  public:
   void add(const Place& first, const Line& line) {
     if (rows_++ == 0)
-      example_ = first.file == line.file
-                     ? fmt::format("lines {} and {}", first.line, line.number)
-                     : fmt::format("{}:{} and {}:{}", first.file, first.line, line.file,
-                                   line.number);
+      example_ = first.file == line.file ? fmt::format("lines {} and {}", first.line, line.number)
+                                         : fmt::format("{}:{} and {}:{}", first.file, first.line,
+                                                       line.file, line.number);
     else if (rows_ == 2) example_ += " for example";
   }
   bool any() const { return rows_ > 0; }
@@ -79,8 +78,8 @@ class AlikeRows {
       (at->second.answer == answer ? same_ : other_).add(at->second.place, line);
       return false;
     }
-    const auto [near, alone] =
-        bare_.try_emplace(checksum64(text::trim(prompt.text)), Seen{{line.file, line.number}, answer});
+    const auto [near, alone] = bare_.try_emplace(checksum64(text::trim(prompt.text)),
+                                                 Seen{{line.file, line.number}, answer});
     if (!alone && near->second.answer != answer) blanks_.add(near->second.place, line);
     return true;
   }
@@ -118,8 +117,8 @@ class AlikeRows {
     std::uint64_t answer;  ///< its checksum
   };
   std::unordered_map<std::string, Seen> asked_;
-  std::unordered_map<std::uint64_t, Seen> bare_;   ///< by the checksum of the trimmed question
-  std::unordered_map<std::uint64_t, Place> ids_;   ///< by the checksum of the id
+  std::unordered_map<std::uint64_t, Seen> bare_;  ///< by the checksum of the trimmed question
+  std::unordered_map<std::uint64_t, Place> ids_;  ///< by the checksum of the id
   Likeness same_, other_, blanks_, shared_ids_;
 };
 
