@@ -144,7 +144,7 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, RunContext conte
   if (hosts(comm::Stage::update))
     stages_.update.emplace(context_, mail_, *groups_.update, stages_.judged);
   if (!checkpoint.empty()) restore(checkpoint);
-  reserve_steps(context_);
+  reserve_steps(*context_.threads.pool, context_.memory.step_bytes);
   if (rank != 0) return;
   coordinator_.emplace(
       context_, mail_, [this](const std::string& waiting_for) { return next(waiting_for); },
@@ -172,7 +172,7 @@ void Rank::restore(const std::string& name) {
 template <class T>
 T Rank::begin(const comm::Envelope& envelope, const char* task) {
   T message = from_bytes<T>(envelope.bytes);
-  if constexpr (requires { message.times; }) context_.cut->begin(message.times);
+  if constexpr (requires { message.times; }) context_.threads.cut->begin(message.times);
   if constexpr (requires { message.step; })
     world_->set_activity(fmt::format("{} of step {}", task, message.step));
   else if constexpr (requires { message.shard.step; })
@@ -260,7 +260,8 @@ void Rank::on_generated(Generated made) {
   const Stopwatch writing;
   made.notice.file = io::publish(
       context_.run_dir,
-      io::draft_shard(made.shard, stored_prompts(context_, made.shard, made.notice.judge_tasks),
+      io::draft_shard(made.shard,
+                      stored_prompts(context_.texts, made.shard, made.notice.judge_tasks),
                       context_.identity));
   made.notice.archive_s += writing.seconds();
   mail_.send(made.scorer, Tag::shard, made.notice);
@@ -433,7 +434,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
             "the launcher numbers rank {} {} on its node, but {} ranks before it share its memory: its device is chosen by the launcher's number",
             world.rank(), place, node->rank());
     }
-    opening.context->workers->report_to(world.roll()->activity);
+    opening.context->threads.pool->report_to(world.roll()->activity);
     std::optional<watch::Watcher> watcher;
     if (request.kind == JobKind::train && config.run.watch_s > 0)
       watcher.emplace(world, config.run.dir, stages_of(opening.context->layout, world.rank()),

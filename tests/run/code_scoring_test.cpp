@@ -4,6 +4,7 @@
 
 #include "base/errors/error.hpp"
 #include "reward/graders.hpp"
+#include "run/context/run_context.hpp"
 
 #include <gtest/gtest.h>
 
@@ -44,13 +45,16 @@ struct Sandboxed {
   RunContext context;
   RepeatedVerdicts none;
   // nothing is repeated for rules
-  Sandboxed() : context(made()), none(context) { context.grader.emplace(kVerifier, TaskSection{}); }
+  Sandboxed() : context(made()), none(context.run_dir, *context.grading.grader) {
+    context.grading.grader.emplace(kVerifier, TaskSection{});
+  }
+  VerdictSources sources() const { return {&context.texts, &context.grading, &none}; }
   static RunContext made() {
     RunContext context;
-    context.grader.emplace(reward::find_verifier("exact_match"), TaskSection{});
-    context.workers = std::make_unique<WorkerPool>(1);
-    context.forms = {&text::find_answer_form("plain")};
-    context.prompts.train.push_back(
+    context.grading.grader.emplace(reward::find_verifier("exact_match"), TaskSection{});
+    context.threads.pool = std::make_unique<WorkerPool>(1);
+    context.texts.forms = {&text::find_answer_form("plain")};
+    context.texts.prompts.train.push_back(
         {.id = {}, .level = 1, .text = "?", .answer = "1", .solution = {}});
     return context;
   }
@@ -80,7 +84,7 @@ GradedShard awaited(CodeScoring& scoring) {
 
 TEST(CodeScoring, SlowCodeHoldsUpItsOwnShardAlone) {
   Sandboxed s;
-  CodeScoring scoring(s.context, s.none, 2);
+  CodeScoring scoring(s.sources(), *s.context.threads.pool, 2);
   scoring.add({}, shard(1, {"wait", "right", "wrong"}), 0.0);
   scoring.add({}, shard(2, {"wrong", "right", "late", "right"}), 0.0);
   scoring.add({}, shard(3, {}), 0.0);
@@ -105,7 +109,7 @@ TEST(CodeScoring, SlowCodeHoldsUpItsOwnShardAlone) {
 
 TEST(CodeScoring, TellsWhatAVerdictThrew) {
   Sandboxed s;
-  CodeScoring scoring(s.context, s.none, 2);
+  CodeScoring scoring(s.sources(), *s.context.threads.pool, 2);
   scoring.add({}, shard(1, {"right", "throw", "right"}), 0.0);
   EXPECT_THROW(awaited(scoring), InputError);
 }

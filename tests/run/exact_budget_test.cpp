@@ -6,6 +6,7 @@
 #include "base/files/file.hpp"
 #include "io/sample_run.hpp"
 #include "report/metrics.hpp"
+#include "run/context/run_context.hpp"
 #include "run/coordinator/coordinator.hpp"
 #include "run/played_ranks.hpp"
 

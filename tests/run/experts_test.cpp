@@ -31,10 +31,10 @@ TEST(Experts, DrawOneOfSeveralSolutionsEvenly) {
   std::size_t asked_of_three = 0;
   for (std::uint64_t step = 1; step <= 300; ++step) {
     StepBatch batch;
-    for (std::uint64_t p = 0; p < context.prompts.train.size(); ++p)
+    for (std::uint64_t p = 0; p < context.texts.prompts.train.size(); ++p)
       batch.groups.push_back({.id = {step, {p}, 0}, .level = 0, .rollouts = {}}),
           batch.scores.emplace_back();
-    add_experts(batch, context, step);
+    add_experts(batch, context.config, context.texts, *context.grading.grader, step);
     for (std::size_t g = 0; g < batch.groups.size(); ++g) {
       ASSERT_EQ(batch.groups[g].rollouts.size(), 1U);
       const Rollout& expert = batch.groups[g].rollouts.front();
@@ -42,7 +42,7 @@ TEST(Experts, DrawOneOfSeveralSolutionsEvenly) {
       EXPECT_EQ(expert.text.find('\x1e'), std::string::npos);
       // bytes and the end token
       EXPECT_EQ(expert.turns.back().tokens.size(), expert.text.size() + 1) << expert.text;
-      if (context.prompts.train[g].text == "1+2\n") ++drawn[expert.text], ++asked_of_three;
+      if (context.texts.prompts.train[g].text == "1+2\n") ++drawn[expert.text], ++asked_of_three;
     }
   }
   ASSERT_EQ(asked_of_three, 300U) << "the question with three solutions was held out: ask another";

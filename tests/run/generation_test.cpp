@@ -3,6 +3,7 @@
 
 #include "base/errors/error.hpp"
 #include "io/sample_run.hpp"
+#include "run/context/run_context.hpp"
 
 #include <gtest/gtest.h>
 

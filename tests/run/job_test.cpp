@@ -6,6 +6,7 @@
 #include "io/archive.hpp"
 #include "io/sample_run.hpp"
 #include "report/metrics.hpp"
+#include "run/context/run_context.hpp"
 #include "run/coordinator/metric_names.hpp"
 #include "run/messages/messages.hpp"
 #include "run/rank.hpp"

@@ -1,6 +1,7 @@
 // A model that judges: what it reads, that its judgements depend on that alone, and what a shard's
 // scores become of them.
 #include "run/judge/judge_model.hpp"
+#include "run/context/run_context.hpp"
 #include "run/judge/judge_stage.hpp"
 
 #include "model/tensors/model_folder.hpp"
@@ -304,18 +305,18 @@ struct Asking {
   explicit Asking(Purpose purpose, const char* asked = "all") {
     context.config.judge.model = "m", context.config.judge.asked = asked;
     context.layout = comm::with_judges("single", 1, 0);
-    context.grader.emplace(reward::find_verifier("exact_match"), TaskSection{});
-    for (auto* split :
-         {&context.prompts.train, &context.prompts.validation, &context.prompts.heldout})
+    context.grading.grader.emplace(reward::find_verifier("exact_match"), TaskSection{});
+    for (auto* split : {&context.texts.prompts.train, &context.texts.prompts.validation,
+                        &context.texts.prompts.heldout})
       split->push_back({.id = {0}, .text = "q", .answer = "a", .solution = ""});
     shard.shard.purpose = purpose;
-    shard.scores.component_names = context.grader->components();
+    shard.scores.component_names = context.grading.grader->components();
     shard.shard.groups.push_back({.id = {}, .level = 0, .rollouts = {}});
     auto& scores = shard.scores.scores.emplace_back();
     for (const int verdict : {1, 0, -1, 1}) {
       shard.shard.groups[0].rollouts.push_back(
           {.sample = 0, .turns = {}, .text = std::to_string(scores.size())});
-      scores.push_back(verdict < 0 ? context.grader->undecided("no")
+      scores.push_back(verdict < 0 ? context.grading.grader->undecided("no")
                                    : Score{.components = {double(verdict), 1.0},
                                            .reward = double(verdict),
                                            .correct = verdict > 0});
@@ -392,7 +393,7 @@ TEST(JudgeQuestions, EqualAnswersToDifferentPromptsAreSharedOut) {
       Asking same(Purpose::train);
       same.context.layout = comm::with_judges("auto", 3, 2);
       for (std::uint64_t prompt = 1; prompt < 20; ++prompt) {
-        same.context.prompts.train.push_back(
+        same.context.texts.prompts.train.push_back(
             {.id = {prompt}, .text = std::to_string(prompt), .answer = "a", .solution = ""});
         same.shard.shard.groups.push_back(
             {.id = {.step = 0, .prompt = {prompt}},

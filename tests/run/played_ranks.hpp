@@ -10,6 +10,7 @@
 #include "run/context/run_context.hpp"
 #include "run/messages/message_bytes.hpp"
 #include "run/messages/messages.hpp"
+#include "run/messages/purposes.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include "base/errors/error.hpp"
 #include "io/sample_run.hpp"
 #include "method/columns.hpp"
+#include "run/context/question_forms.hpp"
 #include "run/small_job.hpp"
 #include "run/update/auxiliary_models.hpp"
 
@@ -39,7 +40,7 @@ class Probes : public testing::Test {
   }
 
   Turn said(Role role, const std::string& text) const {
-    auto tokens = context.tokenizer->encode(text);
+    auto tokens = context.texts.tokenizer->encode(text);
     const std::size_t columns = role == Role::policy ? tokens.size() : 0;
     return {role,
             std::move(tokens),
@@ -50,7 +51,8 @@ class Probes : public testing::Test {
                   std::uint64_t prompt) const {
     Rollout made;
     made.sample = sample;
-    made.turns.push_back({Role::prompt, prompt_tokens(context, context.prompts.train[prompt], 0)});
+    made.turns.push_back(
+        {Role::prompt, prompt_tokens(context.texts, context.texts.prompts.train[prompt], 0)});
     if (!guide.empty()) made.turns.push_back(said(Role::environment, guide));
     made.turns.push_back(said(Role::policy, answer));
     return made;
@@ -73,14 +75,15 @@ class Probes : public testing::Test {
 
 TEST_F(Probes, AStepEndsWithItsDelimiter) {
   std::vector<std::array<std::size_t, 3>> ends;
-  for (const auto& end : step_ends(context, batch()))
+  for (const auto& end :
+       step_ends(*context.texts.tokenizer, context.config.probes.delimiter, batch()))
     ends.push_back({end.group, end.rollout, end.tokens});
   EXPECT_EQ(ends, (std::vector<std::array<std::size_t, 3>>{{0, 0, 3}, {0, 0, 5}, {1, 0, 3}}));
 }
 
 TEST_F(Probes, EachTokenOfThePolicyBelongsToAStepOrTheAnswer) {
   StepBatch step = batch();
-  const auto ends = step_ends(context, step);
+  const auto ends = step_ends(*context.texts.tokenizer, context.config.probes.delimiter, step);
   add_probe_columns(step, ends, std::vector<float>{0.1F, 0.2F, 0.3F},
                     std::vector<float>{0.4F, 0.5F, 0.6F});
   EXPECT_THAT(step.columns[column::reasoning_step][0], ElementsAre(0, 0, 0, 1, 1, -1, -1, -1));
@@ -96,9 +99,9 @@ TEST_F(Probes, AccuracyIsTheMeanProbabilityOfTheReference) {
                              *alone);
   const auto metrics = companions.add_probe_columns(step, 7);
   EXPECT_EQ(metrics.at("probes/steps"), 3.0);
-  auto tokens = prompt_tokens(context, context.prompts.train[1], 0);
-  const auto reference = context.tokenizer->encode(context.prompts.train[1].answer);
-  for (const auto& more : {context.tokenizer->encode("ab ="), reference})
+  auto tokens = prompt_tokens(context.texts, context.texts.prompts.train[1], 0);
+  const auto reference = context.texts.tokenizer->encode(context.texts.prompts.train[1].answer);
+  for (const auto& more : {context.texts.tokenizer->encode("ab ="), reference})
     tokens.insert(tokens.end(), more.begin(), more.end());
   model::MicroBatch micro_batch;
   micro_batch.tokens = tokens, micro_batch.offsets = {0, std::int64_t(tokens.size())};
@@ -113,7 +116,7 @@ TEST_F(Probes, AccuracyIsTheMeanProbabilityOfTheReference) {
 
 TEST_F(Probes, WhatIsFoundDependsOnThePlaceAlone) {
   const StepBatch step = batch();
-  const auto ends = step_ends(context, step);
+  const auto ends = step_ends(*context.texts.tokenizer, context.config.probes.delimiter, step);
   const auto all = probe_confidence(context, step, ends, 7, *alone);
   for (std::size_t i = 0; i < ends.size(); ++i)
     EXPECT_THAT(probe_confidence(context, step, std::span(ends).subspan(i, 1), 7, *alone),
@@ -125,12 +128,16 @@ TEST_F(Probes, WhatIsFoundDependsOnThePlaceAlone) {
 TEST_F(Probes, AnotherTasksPromptsAreRefused) {
   StepBatch step = batch();
   step.groups[1].id.prompt.value = 3;
-  EXPECT_THROW(reference_answers(context, step, step_ends(context, step)), InputError);
+  EXPECT_THROW(
+      reference_answers(context.texts, context.config.probes.opener, step,
+                        step_ends(*context.texts.tokenizer, context.config.probes.delimiter, step)),
+      InputError);
 }
 
 TEST_F(Probes, SettingsThatDoNotFitAreRefused) {
   const auto spae = method::make_objective("spae-step-potential", {}, {});
-  EXPECT_NO_THROW(check_probes(context, *spae));
+  EXPECT_NO_THROW(check_probes(context.config, context.texts,
+                               context.models.policy.max_position_embeddings, *spae));
   const std::vector<std::vector<std::string>> wrong = {
       {"probes.delimiter=\"\""},
       {"probes.opener=\"\""},
@@ -138,8 +145,13 @@ TEST_F(Probes, SettingsThatDoNotFitAreRefused) {
       {"task.name=tags", "model.max_position_embeddings=512"}};
   for (const auto& settings : wrong) {
     const RunContext other = make(folder.path(), settings);
-    EXPECT_THROW(check_probes(other, *spae), ConfigError) << settings.front();
-    EXPECT_NO_THROW(check_probes(other, *method::make_objective("grpo", {}, {})))
+    EXPECT_THROW(
+        check_probes(other.config, other.texts, other.models.policy.max_position_embeddings, *spae),
+        ConfigError)
+        << settings.front();
+    EXPECT_NO_THROW(check_probes(other.config, other.texts,
+                                 other.models.policy.max_position_embeddings,
+                                 *method::make_objective("grpo", {}, {})))
         << settings.front();
   }
 }

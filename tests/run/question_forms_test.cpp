@@ -8,11 +8,15 @@
 #include "io/archive.hpp"
 #include "io/sample_run.hpp"
 #include "run/rank.hpp"
+#include "run/small_job.hpp"
+#include "support/temporary_folder.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
+#include <vector>
 
 namespace rollcall::run {
 namespace {
@@ -67,35 +71,64 @@ TEST(QuestionForms, AreDrawnUniformlyByAddressedDraws) {
   std::map<std::size_t, int> counts;
   for (std::uint64_t step = 1; step <= 100; ++step)
     for (std::uint64_t prompt = 0; prompt < 32; ++prompt)
-      ++counts[form_of(context, Purpose::train, {step, {prompt}, 0})];
+      ++counts[form_of(context.texts, Purpose::train, {step, {prompt}, 0})];
   // 26.7: the deviation of a third of 3200
   for (std::size_t form = 0; form < 3; ++form)
     EXPECT_NEAR(counts[form], 3200 / 3.0, 4 * 26.7) << form;
   const GroupId group{7, {3}, 0};
-  EXPECT_EQ(form_of(context, Purpose::greedy, group), form_of(context, Purpose::train, group));
+  EXPECT_EQ(form_of(context.texts, Purpose::greedy, group),
+            form_of(context.texts, Purpose::train, group));
   std::set<std::size_t> by_draw;
   for (std::uint32_t draw = 0; draw < 20; ++draw)
-    by_draw.insert(form_of(context, Purpose::train, {7, {3}, draw}));
+    by_draw.insert(form_of(context.texts, Purpose::train, {7, {3}, draw}));
   EXPECT_EQ(by_draw.size(), 3U) << "a prompt that is drawn again in a step has a form of its own";
   for (std::uint64_t prompt = 0; prompt < 4; ++prompt)
-    EXPECT_EQ(form_of(context, Purpose::eval, {9, {prompt}, 0}), 0U);
+    EXPECT_EQ(form_of(context.texts, Purpose::eval, {9, {prompt}, 0}), 0U);
 }
 
 TEST(QuestionForms, TokensAreThoseOfWhatIsAsked) {
   const RunFolder folder;
   const RunContext context = job_of(folder, kForms);
-  const Prompt& prompt = context.prompts.train[5];
-  EXPECT_EQ(prompt_tokens(context, prompt, 1),
-            context.format->prompt_tokens(
+  const Prompt& prompt = context.texts.prompts.train[5];
+  EXPECT_EQ(prompt_tokens(context.texts, prompt, 1),
+            context.texts.format->prompt_tokens(
                 prompt.text +
                 "\nThink up to </think>, then answer within <answer> and </answer>.\n<think>"));
-  EXPECT_EQ(prompt_tokens(context, prompt, 2), context.format->prompt_tokens(prompt.text));
-  EXPECT_EQ(asked(context, prompt, 1).solution,
+  EXPECT_EQ(prompt_tokens(context.texts, prompt, 2),
+            context.texts.format->prompt_tokens(prompt.text));
+  EXPECT_EQ(asked(context.texts, prompt, 1).solution,
             prompt.answer + "</think><answer>" + prompt.answer + "</answer>");
-  EXPECT_EQ(context.examples.size(), 3 * context.prompts.train.size());
-  EXPECT_EQ(context.format->answer_text(context.examples[32 + 5].tokens)
-                .substr(prompt_tokens(context, prompt, 1).size() - 1),
-            asked(context, prompt, 1).solution);
+  EXPECT_EQ(context.texts.examples.size(), 3 * context.texts.prompts.train.size());
+  EXPECT_EQ(context.texts.format->answer_text(context.texts.examples[32 + 5].tokens)
+                .substr(prompt_tokens(context.texts, prompt, 1).size() - 1),
+            asked(context.texts, prompt, 1).solution);
+}
+
+/// The texts know the seed that draws forms, and the marker before the answers of a file.
+TEST(QuestionForms, FollowTheSeedAndTheMarkerOfTheRunFile) {
+  std::set<std::vector<std::size_t>> draws;
+  for (const char* seed : {"run.seed=1", "run.seed=2"}) {
+    const RunFolder folder;
+    auto more = kForms;
+    more.push_back(seed);
+    const RunContext context = job_of(folder, more);
+    std::vector<std::size_t> forms;
+    for (std::uint64_t prompt = 0; prompt < 32; ++prompt)
+      forms.push_back(form_of(context.texts, Purpose::train, {1, {prompt}, 0}));
+    draws.insert(forms);
+  }
+  EXPECT_EQ(draws.size(), 2U) << "another seed draws other forms";
+  const testing::TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 12; ++i)
+    lines += fmt::format("{{\"question\": \"{0}\", \"answer\": \"so it is Answer: {0}\"}}\n", i);
+  const RunContext context = test::small_job(
+      folder / "run",
+      {"task.name=jsonl", "task.file=\"" + folder.write("q.jsonl", lines) + "\"",
+       "task.answer_marker=\"Answer:\"", "task.forms=[\"boxed\"]", "task.validation_prompts=1",
+       "text.tokenizer=byte", "model.max_position_embeddings=128"});
+  const Prompt& prompt = context.texts.prompts.train.front();
+  EXPECT_EQ(asked(context.texts, prompt, 0).solution, "so it is\n\\boxed{" + prompt.answer + "}");
 }
 
 /// TON, arXiv:2505.16854.
@@ -106,8 +139,8 @@ TEST(ThoughtDropout, EmptiesTheThoughtsOfAShareOfTheExamples) {
     all.insert(all.end(), more.begin(), more.end());
     int count = 0;
     const RunContext context = job_of(folder, all);
-    for (const auto& example : context.examples) {
-      const std::string text = context.format->answer_text(example.tokens);
+    for (const auto& example : context.texts.examples) {
+      const std::string text = context.texts.format->answer_text(example.tokens);
       EXPECT_NE(text.find("</think><answer>"), std::string::npos) << text;
       count += text.find("<think></think>") != std::string::npos ? 1 : 0;
     }

@@ -31,7 +31,7 @@ struct Reference : ::testing::Test {
   io::test::RunFolder folder;
   RunContext context = test::small_job(folder.path(), {"reference.decay=0.5"});
   std::unique_ptr<comm::Communicator> alone = comm::alone();
-  ReferenceModel reference{context};
+  ReferenceModel reference{context.config, *context.store};
 };
 
 TEST_F(Reference, IsThePolicyThatTrainingBeginsWith) {

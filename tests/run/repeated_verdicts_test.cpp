@@ -4,6 +4,7 @@
 
 #include "io/archive.hpp"
 #include "io/sample_run.hpp"
+#include "run/context/run_context.hpp"
 #include "run/scoring/pending_shard.hpp"
 
 #include <gtest/gtest.h>
@@ -30,27 +31,28 @@ struct SetAside {
     io::test::write(run, sample);
     io::set_aside_unfinished(run, {});
     context.run_dir = run.path();
-    context.grader.emplace(reward::find_verifier(verifier), TaskSection{});
-    context.workers = std::make_unique<WorkerPool>(1);
+    context.grading.grader.emplace(reward::find_verifier(verifier), TaskSection{});
+    context.threads.pool = std::make_unique<WorkerPool>(1);
     for (std::size_t g = 0; g < sample.shard.groups.size(); ++g) {
       const std::size_t id = sample.shard.groups[g].id.prompt.value;
-      if (context.prompts.train.size() <= id) context.prompts.train.resize(id + 1);
-      context.prompts.train[id].text = sample.prompts[g].text,
-      context.prompts.train[id].answer = sample.prompts[g].answer;
+      if (context.texts.prompts.train.size() <= id) context.texts.prompts.train.resize(id + 1);
+      context.texts.prompts.train[id].text = sample.prompts[g].text,
+      context.texts.prompts.train[id].answer = sample.prompts[g].answer;
     }
   }
   Score& flagged() { return sample.scores.scores[0][0]; }
   const Group& group() const { return sample.shard.groups[0]; }
-  const Prompt& prompt() const { return context.prompts.train[group().id.prompt.value]; }
+  const Prompt& prompt() const { return context.texts.prompts.train[group().id.prompt.value]; }
+  RepeatedVerdicts repeated() const { return {context.run_dir, *context.grading.grader}; }
   const Score* found(const Rollout& rollout) const {
-    return RepeatedVerdicts(context).find(Purpose::train, group().id, rollout, prompt());
+    return repeated().find(Purpose::train, group().id, rollout, prompt());
   }
 };
 
 TEST(RepeatedVerdicts, OfCodeAreFoundByAddressAndContent) {
   SetAside s("code");
   const Rollout& rollout = s.group().rollouts[0];
-  const RepeatedVerdicts repeated(s.context);
+  const RepeatedVerdicts repeated = s.repeated();
   const Score* stored = repeated.find(Purpose::train, s.group().id, rollout, s.prompt());
   ASSERT_NE(stored, nullptr);
   EXPECT_TRUE(io::test::same(*stored, s.flagged()));
@@ -73,17 +75,18 @@ TEST(RepeatedVerdicts, VerifiersWithoutAClockJudgeAgain) {
 
 TEST(RepeatedVerdicts, StandInPlaceOfTheVerifiers) {
   SetAside s("code");
-  for (auto& prompt : s.context.prompts.train)
+  for (auto& prompt : s.context.texts.prompts.train)
     prompt.answer = R"({"type": "assert", "code": "assert True"})";
   for (std::size_t g = 0; g < s.sample.prompts.size(); ++g)
     s.sample.prompts[g].answer =
-        s.context.prompts.train[s.sample.shard.groups[g].id.prompt.value].answer;
+        s.context.texts.prompts.train[s.sample.shard.groups[g].id.prompt.value].answer;
   for (auto& group : s.sample.shard.groups)
     for (auto& rollout : group.rollouts) rollout.finish = FinishReason::stop;
   std::filesystem::remove_all(s.run.path() / "set_aside");
   io::test::write(s.run, s.sample);
   io::set_aside_unfinished(s.run, {});
-  PendingShard open(s.context, RepeatedVerdicts(s.context), {}, s.sample.shard, 0.0);
+  const RepeatedVerdicts repeated = s.repeated();
+  PendingShard open({&s.context.texts, &s.context.grading, &repeated}, {}, s.sample.shard, 0.0);
   for (std::size_t at = 0; at < open.size(); ++at) open.put(at, open.judge(at), 0.0);
   const GradedShard judged = std::move(open).close();
   const ScoredShard& scores = judged.scores;

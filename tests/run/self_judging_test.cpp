@@ -65,7 +65,9 @@ Played many() {
 }
 
 std::vector<Prompt> tasks_of(const RunContext& context, const Played& step) {
-  return make_judge_tasks(context, 4, merged(step.specimens()));
+  return make_judge_tasks(context.config, context.texts,
+                          context.models.policy.max_position_embeddings, 4,
+                          merged(step.specimens()));
 }
 
 TEST(SelfJudging, TasksComeFromMixedGroupsAndTheirLabelsAreTheVerifiers) {
@@ -73,7 +75,7 @@ TEST(SelfJudging, TasksComeFromMixedGroupsAndTheirLabelsAreTheVerifiers) {
   const RunContext context = small_job(folder.path(), {"train.prompts_per_step=80"});
   std::set<std::string> of_mixed;
   for (std::uint64_t prompt = 0; prompt < 40; ++prompt)
-    of_mixed.insert(context.prompts.train[prompt].text);
+    of_mixed.insert(context.texts.prompts.train[prompt].text);
   int points = 0, pairs = 0, reflections = 0, first = 0;
   for (const Prompt& task : tasks_of(context, many())) {
     const auto end = task.text.find('>') + 1;
@@ -85,14 +87,14 @@ TEST(SelfJudging, TasksComeFromMixedGroupsAndTheirLabelsAreTheVerifiers) {
       EXPECT_EQ(shown.front(), 'w') << "only a wrong answer is reflected on";
       std::string sorted = task.text.substr(0, end - 1);
       std::sort(sorted.begin(), sorted.end());
-      EXPECT_TRUE(context.grader->score(task, sorted, true).correct)
+      EXPECT_TRUE(context.grading.grader->score(task, sorted, true).correct)
           << "the question is still the task's";
       continue;
     }
     EXPECT_TRUE(asks_verdict(task.id));
-    const Score yes = context.verdict_grader->score(task, "yes", true),
-                a = context.verdict_grader->score(task, "A", true),
-                b = context.verdict_grader->score(task, "B", true);
+    const Score yes = context.grading.verdict_grader->score(task, "yes", true),
+                a = context.grading.verdict_grader->score(task, "A", true),
+                b = context.grading.verdict_grader->score(task, "B", true);
     EXPECT_EQ(a.correct, shown.front() == 'r') << task.text << " " << task.answer;
     EXPECT_NE(a.correct, b.correct);
     first += a.correct ? 1 : 0;
@@ -127,7 +129,10 @@ TEST(SelfJudging, HowAStepWasCutChangesNothing) {
     }
     for (auto& specimen : part.specimens()) cut.push_back(std::move(specimen));
   }
-  const auto tasks = tasks_of(context, whole), again = make_judge_tasks(context, 4, merged(cut));
+  const auto tasks = tasks_of(context, whole),
+             again =
+                 make_judge_tasks(context.config, context.texts,
+                                  context.models.policy.max_position_embeddings, 4, merged(cut));
   ASSERT_EQ(tasks.size(), again.size());
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     EXPECT_EQ(tasks[i].id, again[i].id);
@@ -175,7 +180,8 @@ TEST(SelfJudging, ShuffledLabelsKnowNothingOfTheAnswers) {
   int agree = 0, all = 0;
   for (const Prompt& task : tasks_of(context, many())) {
     const char shown = task.text[task.text.find('>') + 1];
-    agree += context.verdict_grader->score(task, "A", true).correct == (shown == 'r') ? 1 : 0,
+    agree +=
+        context.grading.verdict_grader->score(task, "A", true).correct == (shown == 'r') ? 1 : 0,
         ++all;
   }
   EXPECT_EQ(all, 40);

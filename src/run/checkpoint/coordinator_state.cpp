@@ -6,7 +6,7 @@
 #include "base/text/json.hpp"
 #include "io/shard_name.hpp"
 #include "run/checkpoint/part.hpp"
-#include "run/context/run_context.hpp"
+#include "run/messages/purposes.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,9 @@
 #include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
 #include "core/judge_task.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/context/self_judging.hpp"
+#include "run/messages/purposes.hpp"
 #include "task/solutions.hpp"
 #include "text/chat/prompt_conversation.hpp"
 
@@ -12,11 +14,11 @@
 
 namespace rollcall::run {
 
-std::size_t form_of(const RunContext& context, Purpose purpose, const GroupId& group) {
-  if (split_of(purpose) != Split::train || context.forms.size() == 1) return 0;
-  const RandomStream stream(std::uint64_t(context.config.run.seed), RandomPurpose::forms,
-                            group.step, group.prompt.value, group.draw);
-  return std::size_t(stream.below(0, context.forms.size()));
+std::size_t form_of(const RunTexts& texts, Purpose purpose, const GroupId& group) {
+  if (split_of(purpose) != Split::train || texts.forms.size() == 1) return 0;
+  const RandomStream stream(texts.forms_seed, RandomPurpose::forms, group.step, group.prompt.value,
+                            group.draw);
+  return std::size_t(stream.below(0, texts.forms.size()));
 }
 
 Prompt question_in(const text::AnswerForm& form, const Prompt& prompt) {
@@ -28,35 +30,34 @@ Prompt question_in(const text::AnswerForm& form, const Prompt& prompt) {
   return question;
 }
 
-Prompt asked(const RunContext& context, const Prompt& prompt, std::size_t form) {
+Prompt asked(const RunTexts& texts, const Prompt& prompt, std::size_t form) {
   Prompt in_form = prompt;
-  Prompt question = question_in(*context.forms.at(form), prompt);
+  Prompt question = question_in(*texts.forms.at(form), prompt);
   in_form.text = std::move(question.text), in_form.conversation = std::move(question.conversation);
-  in_form.solution = text::worked_in(*context.forms.at(form), task::solutions(prompt).front(),
-                                     context.config.task.answer_marker);
+  in_form.solution =
+      text::worked_in(*texts.forms.at(form), task::solutions(prompt).front(), texts.answer_marker);
   return in_form;
 }
 
-Prompt asked(const RunContext& context, Purpose purpose, const GroupId& group,
+Prompt asked(const RunTexts& texts, Purpose purpose, const GroupId& group,
              const std::vector<Prompt>& judge_tasks) {
   if (is_judge_task(group.prompt)) return judge_task(group.prompt, judge_tasks);
-  return asked(context, context.prompts.of(split_of(purpose)).at(group.prompt.value),
-               form_of(context, purpose, group));
+  return asked(texts, texts.prompts.of(split_of(purpose)).at(group.prompt.value),
+               form_of(texts, purpose, group));
 }
 
-std::vector<io::ShardPrompt> stored_prompts(const RunContext& context, const RolloutShard& shard,
+std::vector<io::ShardPrompt> stored_prompts(const RunTexts& texts, const RolloutShard& shard,
                                             const std::vector<Prompt>& judge_tasks) {
   std::vector<io::ShardPrompt> prompts;
   for (const Group& group : shard.groups) {
-    Prompt prompt = asked(context, shard.purpose, group.id, judge_tasks);
+    Prompt prompt = asked(texts, shard.purpose, group.id, judge_tasks);
     const bool of_task = !is_judge_task(group.id.prompt);
     std::string extra =
-        of_task ? context.prompts.extra_of(
-                      context.prompts.of(split_of(shard.purpose)).at(group.id.prompt.value))
+        of_task ? texts.prompts.extra_of(
+                      texts.prompts.of(split_of(shard.purpose)).at(group.id.prompt.value))
                 : "";
-    std::string shown = context.format->prompt_text(
-        prompt,
-        of_task ? context.forms.at(form_of(context, shard.purpose, group.id))->opening : "");
+    std::string shown = texts.format->prompt_text(
+        prompt, of_task ? texts.forms.at(form_of(texts, shard.purpose, group.id))->opening : "");
     if (shown == prompt.text) shown.clear();
     prompts.push_back(
         {std::move(prompt.text), std::move(prompt.answer), std::move(shown), std::move(extra)});
@@ -64,27 +65,32 @@ std::vector<io::ShardPrompt> stored_prompts(const RunContext& context, const Rol
   return prompts;
 }
 
-const std::vector<std::int32_t>& prompt_tokens(const RunContext& context, Purpose purpose,
-                                               const GroupId& group) {
-  return prompt_tokens(context, context.prompts.of(split_of(purpose)).at(group.prompt.value),
-                       form_of(context, purpose, group));
+const std::vector<std::int32_t>& prompt_tokens(const RunTexts& texts, const Prompt& prompt,
+                                               std::size_t form) {
+  return texts.prompt_tokens[std::size_t(prompt.split)].at(
+      form * texts.prompts.of(prompt.split).size() + prompt.id.value);
 }
 
-void check_forms(const RunContext& context) {
-  const RunConfig& c = context.config;
-  if (c.task.forms.empty() || context.prompts.train.empty() ||
-      context.prompts.train.front().solution.empty())
+const std::vector<std::int32_t>& prompt_tokens(const RunTexts& texts, Purpose purpose,
+                                               const GroupId& group) {
+  return prompt_tokens(texts, texts.prompts.of(split_of(purpose)).at(group.prompt.value),
+                       form_of(texts, purpose, group));
+}
+
+void check_forms(const RunConfig& config, const RunTexts& texts, const reward::Grader& grader) {
+  if (config.task.forms.empty() || texts.prompts.train.empty() ||
+      texts.prompts.train.front().solution.empty())
     return;
-  require<ConfigError>(!reward::runs_code(reward::find_verifier(context.grader->name())),
+  require<ConfigError>(!reward::runs_code(reward::find_verifier(grader.name())),
                        "task.forms is set for a task whose answers are programs",
                        "forms are about short answers", "leave task.forms out");
-  for (std::size_t form = 0; form < context.forms.size(); ++form) {
-    const Prompt prompt = asked(context, context.prompts.train.front(), form);
-    const Score score = context.grader->score(prompt, prompt.solution, true);
+  for (std::size_t form = 0; form < texts.forms.size(); ++form) {
+    const Prompt prompt = asked(texts, texts.prompts.train.front(), form);
+    const Score score = grader.score(prompt, prompt.solution, true);
     require<ConfigError>(
         score.correct || score.undecided,
         fmt::format("the worked answer \"{}\" in the form {} of task.forms is judged wrong",
-                    excerpt(prompt.solution), context.forms[form]->name),
+                    excerpt(prompt.solution), texts.forms[form]->name),
         "no answer in that form could be right",
         "leave the form out, or choose another task or verifier");
   }

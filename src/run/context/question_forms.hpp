@@ -2,38 +2,46 @@
 // task.forms draws one each time it draws a training question, for the whole group.
 #pragma once
 
+#include "core/rollout.hpp"
+#include "core/run_config.hpp"
 #include "io/shard_file.hpp"
-#include "run/context/run_context.hpp"
+#include "reward/verifier.hpp"
+#include "run/context/run_texts.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace rollcall::run {
 
-/// Index of the form in RunContext::forms. Training groups and their greedy baselines draw it
+/// Index of the form in RunTexts::forms. Training groups and their greedy baselines draw it
 /// uniformly, by an addressed random number; evaluations take the first form.
-std::size_t form_of(const RunContext& context, Purpose purpose, const GroupId& group);
+std::size_t form_of(const RunTexts& texts, Purpose purpose, const GroupId& group);
 
 /// The question of a prompt in a form: its text and its conversation, without answer and solution.
 Prompt question_in(const text::AnswerForm& form, const Prompt& prompt);
 /// A prompt of the task as it is asked in a form: its text and its worked solution. Answers are
 /// graded by the returned prompt, and the archive stores it.
-Prompt asked(const RunContext& context, const Prompt& prompt, std::size_t form);
+Prompt asked(const RunTexts& texts, const Prompt& prompt, std::size_t form);
 /// asked() for a group of a plan or a shard. A judge task is taken from `judge_tasks` (ascending
 /// by prompt) and has no other form.
-Prompt asked(const RunContext& context, Purpose purpose, const GroupId& group,
+Prompt asked(const RunTexts& texts, Purpose purpose, const GroupId& group,
              const std::vector<Prompt>& judge_tasks = {});
 
 /// The prompts of a shard as the archive keeps them.
-std::vector<io::ShardPrompt> stored_prompts(const RunContext& context, const RolloutShard& shard,
+std::vector<io::ShardPrompt> stored_prompts(const RunTexts& texts, const RolloutShard& shard,
                                             const std::vector<Prompt>& judge_tasks);
 
+/// The tokens of a prompt of the task as the policy sees it in a form.
+const std::vector<std::int32_t>& prompt_tokens(const RunTexts& texts, const Prompt& prompt,
+                                               std::size_t form);
 /// The tokens that the policy sees of the group's prompt, with the opening of the answer that the
 /// form gives.
-const std::vector<std::int32_t>& prompt_tokens(const RunContext& context, Purpose purpose,
+const std::vector<std::int32_t>& prompt_tokens(const RunTexts& texts, Purpose purpose,
                                                const GroupId& group);
 
 /// Throws ConfigError where the verifier would give a worked solution of the task no full marks in
 /// one of the forms.
-void check_forms(const RunContext& context);
+void check_forms(const RunConfig& config, const RunTexts& texts, const reward::Grader& grader);
 
 }  // namespace rollcall::run

@@ -14,6 +14,7 @@
 #include "run/context/job_texts.hpp"
 #include "run/context/models_of.hpp"
 #include "run/context/numerics.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/context/self_judging.hpp"
 #include "run/context/text_memory.hpp"
 #include "run/folder/run_folder.hpp"
@@ -23,7 +24,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <new>
@@ -31,59 +31,12 @@
 
 namespace rollcall::run {
 
-const std::vector<std::int32_t>& prompt_tokens(const RunContext& context, const Prompt& prompt,
-                                               std::size_t form) {
-  return context.prompt_tokens[std::size_t(prompt.split)].at(
-      form * context.prompts.of(prompt.split).size() + prompt.id.value);
-}
-
-std::string heldout_digest(const std::vector<Prompt>& heldout) {
-  std::uint64_t digest = 0;
-  for (const Prompt& prompt : heldout)
-    digest = checksum64(prompt.answer, checksum64(prompt.text, digest));
-  return hex64(digest);
-}
-
-std::string text_fingerprint(const RunContext& context) {
-  std::string digest = context.format->fingerprint();
-  for (const text::AnswerForm* form : context.forms)
-    if (form->instruction != nullptr)
-      digest = Sha256().add(digest).add(text::asked_in(*form, "")).add(form->opening).hex();
-  return digest;
-}
-
-Split split_of(Purpose purpose) {
-  switch (purpose) {
-    case Purpose::train:
-    case Purpose::greedy: return Split::train;
-    case Purpose::validation: return Split::validation;
-    case Purpose::eval: return Split::heldout;
-  }
-  throw ProtocolError("a message names a purpose that does not exist");
-}
-
-std::string excerpt(const std::string& text) {
-  constexpr std::size_t kShown = 40;
-  const std::string line = text.substr(0, text.find('\n'));
-  return line.size() <= kShown ? line : line.substr(0, kShown) + "...";
-}
-
-const char* purpose_name(Purpose purpose) {
-  switch (purpose) {
-    case Purpose::train: return "train";
-    case Purpose::validation: return "validation";
-    case Purpose::eval: return "eval";
-    case Purpose::greedy: return "greedy";
-  }
-  throw ProtocolError("a message names a purpose that does not exist");
-}
-
 namespace {
 
 model::AlignedFloats initial_weights(const RunContext& context) {
   const auto source = weights_source(context.config);
   if (!source.empty()) return std::move(model::read_model_folder(source).weights);
-  const text::Tokenizer& tokenizer = *context.tokenizer;
+  const text::Tokenizer& tokenizer = *context.texts.tokenizer;
   return model::AlignedFloats(model::initial_weights(
       model::model_config(context.config.model, tokenizer.vocab_size(), tokenizer.eos()),
       std::uint64_t(context.config.run.seed)));
@@ -92,10 +45,11 @@ model::AlignedFloats initial_weights(const RunContext& context) {
 /// Checks that every token id of the tokenizer is a row of the model's embedding.
 void check_vocabulary(const RunConfig& config, const RunContext& context) {
   const auto source = weights_source(config);
-  const auto tokens = context.tokenizer->vocab_size(), rows = context.models.policy.vocab_size;
+  const auto tokens = context.texts.tokenizer->vocab_size(),
+             rows = context.models.policy.vocab_size;
   require(source.empty() || rows >= tokens,
           fmt::format("the model in {} has {} tokens, the tokenizer \"{}\" {}", source.string(),
-                      rows, context.tokenizer->name(), tokens),
+                      rows, context.texts.tokenizer->name(), tokens),
           "some tokens would have no embedding",
           "choose the tokenizer that the model was trained with");
   const bool chosen = config.text.tokenizer != "auto" || context.config.text.tokenizer == "model";
@@ -103,7 +57,7 @@ void check_vocabulary(const RunConfig& config, const RunContext& context) {
       source.empty() || chosen || rows == tokens,
       fmt::format(
           "{} holds no tokenizer.json, and its model has {} tokens, which are not those of the built-in tokenizer \"{}\" ({})",
-          source.string(), rows, context.tokenizer->name(), tokens),
+          source.string(), rows, context.texts.tokenizer->name(), tokens),
       "ids of another tokenizer mean nothing to a model",
       "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
 }
@@ -121,12 +75,10 @@ io::RunIdentity make_identity(const RunConfig& config, const std::string& data_h
 
 /// Hash of the data of a run: its prompts, and everything else that determines the tokens that it
 /// learns from.
-std::string data_hash(const RunContext& context) {
-  const std::string text = text_fingerprint(context);
-  if (text.empty() && context.examples_hash.empty()) return context.prompts.hash;
-  return Sha256()
-      .add(fmt::format("{} {} {}", context.prompts.hash, text, context.examples_hash))
-      .hex();
+std::string data_hash(const RunTexts& texts) {
+  const std::string text = text_fingerprint(texts);
+  if (text.empty() && texts.examples_hash.empty()) return texts.prompts.hash;
+  return Sha256().add(fmt::format("{} {} {}", texts.prompts.hash, text, texts.examples_hash)).hex();
 }
 
 /// The settings that each part of draft_job() reads, the one that is most likely wrong first.
@@ -166,9 +118,9 @@ const Faults::Keys kLengthKeys{"sampling.max_new_tokens", "model.max_position_em
 void make_judges(RunContext& context) {
   const reward::Verifier& verifier = reward::chosen_verifier(
       context.config.reward, task::find_task(context.config.task.name).verifier);
-  context.grader.emplace(verifier, context.config.task, context.config.reward);
+  context.grading.grader.emplace(verifier, context.config.task, context.config.reward);
   if (context.config.self_judging.share > 0.0)
-    context.verdict_grader.emplace(verdict_grader(context.config.task, verifier));
+    context.grading.verdict_grader.emplace(verdict_grader(context.config.task, verifier));
 }
 
 }  // namespace
@@ -178,44 +130,48 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
   RunContext context;
   context.config = config;
   context.run_dir = config.run.dir;
-  context.workers = std::make_unique<WorkerPool>(shape.threads);
+  context.texts.forms_seed = std::uint64_t(config.run.seed);
+  context.threads.pool = std::make_unique<WorkerPool>(shape.threads);
   faults.check(kRowKeys, [&] {
     if (const auto said = task::settle_answers(context.config.task, context.config.reward);
         !said.empty())
       log_info("{}", said);
   });
+  context.texts.answer_marker = context.config.task.answer_marker;
   faults.check({"run.layout", "judge.ranks", "judge.model"},
                [&] { context.layout = sizing::layout_of(config, shape.ranks); });
   const bool reads = faults.check(kFormatKeys, [&] {
-    context.format = std::make_shared<const text::PromptFormat>(config.text, text_source(config));
-    context.tokenizer = context.format->tokenizer();
-    context.config.text = context.format->section(),
-    context.config.sampling.vocab_size = context.tokenizer->vocab_size();
+    context.texts.format =
+        std::make_shared<const text::PromptFormat>(config.text, text_source(config));
+    context.texts.tokenizer = context.texts.format->tokenizer();
+    context.config.text = context.texts.format->section(),
+    context.config.sampling.vocab_size = context.texts.tokenizer->vocab_size();
   });
   bool whole = faults.check({"task.forms"}, [&] {
-    if (!config.task.forms.empty()) context.forms.clear();
+    if (!config.task.forms.empty()) context.texts.forms.clear();
     for (const auto& name : config.task.forms)
-      context.forms.push_back(&text::find_answer_form(name));
+      context.texts.forms.push_back(&text::find_answer_form(name));
   });
   whole &= faults.check(kPromptKeys, [&] {
     if (const auto said = task::settle_validation(context.config.task, context.config.eval.every);
         !said.empty())
       log_info("{}", said);
-    context.prompts =
+    context.texts.prompts =
         task::find_task(config.task.name).make(context.config.task, std::uint64_t(config.run.seed));
     if (task::follows_rows(context.config.task))
-      context.config.task.validation_prompts = std::int64_t(context.prompts.validation.size());
+      context.config.task.validation_prompts =
+          std::int64_t(context.texts.prompts.validation.size());
   });
   task::ExampleSet examples;
   whole &= faults.check(kExampleKeys, [&] {
     if (!config.sft.file.empty() && config.sft.steps > 0)
       examples = task::read_examples(config.sft);
-    context.examples_hash = examples.hash;
+    context.texts.examples_hash = examples.hash;
   });
   whole &= faults.check(kJudgeKeys, [&] { make_judges(context); });
   const bool has_models = reads && faults.check(kModelKeys, [&] {
     // The models follow from the columns of the objective, so LibTorch is loaded here.
-    context.models = models_of(config, *context.tokenizer);
+    context.models = models_of(config, *context.texts.tokenizer);
     check_vocabulary(config, context);
   });
   if (reads)
@@ -227,13 +183,17 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
         sizing::micro_batch_tokens(config, context.models.policy);
   });
   phase.emplace("cutting prompts into tokens");
-  if (whole) faults.check(kLengthKeys, [&] { fill_texts(context, examples); });
+  if (whole)
+    faults.check(kLengthKeys, [&] {
+      fill_texts(context.texts, context.config, *context.threads.pool,
+                 context.models.policy.max_position_embeddings, examples);
+    });
   return context;
 }
 
 void complete_job(RunContext& context, const RankShape& shape) {
   const kernels::KernelSet& kernels = run_kernels(context.config.run.numerics);
-  context.identity = make_identity(context.config, data_hash(context));
+  context.identity = make_identity(context.config, data_hash(context.texts));
   std::optional<model::AlignedFloats> weights;
   if (shape.weights) {
     const auto source = weights_source(context.config);
@@ -245,8 +205,8 @@ void complete_job(RunContext& context, const RankShape& shape) {
         fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(weights->span()))));
   }
   context.store = make_policy_store(context.models.policy, std::move(weights), kernels);
-  context.micro_batches =
-      std::make_unique<MicroBatchWorkers>(*context.workers, context.store->on_device());
+  context.threads.micro_batches =
+      std::make_unique<MicroBatchWorkers>(*context.threads.pool, context.store->on_device());
 }
 
 RunContext make_context(const RunConfig& config, const RankShape& shape) {
@@ -259,16 +219,18 @@ RunContext make_context(const RunConfig& config, const RankShape& shape) {
 
 sizing::GivenTexts longest_of(const RunContext& context) {
   sizing::GivenTexts longest;
-  longest.train = std::int64_t(context.prompts.train.size());
-  count_bytes(context, longest);
-  longest.validation = std::int64_t(context.prompts.validation.size()),
-  longest.heldout = std::int64_t(context.prompts.heldout.size());
-  for (const auto& split : context.prompt_tokens)
+  longest.train = std::int64_t(context.texts.prompts.train.size());
+  count_bytes(context.texts, longest);
+  longest.validation = std::int64_t(context.texts.prompts.validation.size()),
+  longest.heldout = std::int64_t(context.texts.prompts.heldout.size());
+  for (const auto& split : context.texts.prompt_tokens)
     for (const auto& prompt : split)
       longest.prompt = std::max(longest.prompt, std::int64_t(prompt.size()));
   if (context.config.self_judging.share > 0.0)
-    longest.prompt = std::max(longest.prompt, longest_judge_task(context));
-  for (const auto& example : context.examples)
+    longest.prompt =
+        std::max(longest.prompt, longest_judge_task(context.config, context.texts,
+                                                    context.models.policy.max_position_embeddings));
+  for (const auto& example : context.texts.examples)
     longest.example = std::max(longest.example, std::int64_t(example.tokens.size()));
   return longest;
 }
@@ -280,28 +242,20 @@ sizing::GivenTexts longest_given(const RunConfig& config, const RankShape& shape
   return longest_of(context);
 }
 
-std::vector<float> predictions(const std::vector<Prompt>& prompts) {
-  std::vector<float> all;
-  for (const auto& prompt : prompts) all.push_back(prompt.prior);
-  if (std::any_of(all.begin(), all.end(), [](float p) { return std::isnan(p); })) all.clear();
-  return all;
-}
-
 void open_policy(RunContext& context, comm::Communicator& node) {
   const LongPhase phase("packing the weights");
   context.store->open(node, PolicyVersion{0},
-                      {context.workers->threads(), context.workers->side_by_side()});
+                      {context.threads.pool->threads(), context.threads.pool->side_by_side()});
 }
 
-void reserve_steps(const RunContext& context) {
+void reserve_steps(WorkerPool& pool, std::uint64_t step_bytes) {
   if (!model::kKeepsBlocks) return;
   try {
-    model::huge_blocks().reserve(context.memory.step_bytes,
-                                 {context.workers->threads(), context.workers->side_by_side()});
+    model::huge_blocks().reserve(step_bytes, {pool.threads(), pool.side_by_side()});
   } catch (const std::bad_alloc&) {
     throw EnvironmentError(error_message(
         fmt::format("the system refuses the {} that this rank's steps take",
-                    bytes_text(context.memory.step_bytes)),
+                    bytes_text(step_bytes)),
         "a step would end without memory",
         "raise the limit (ulimit -v), use fewer ranks a node, or set run.memory_limit"));
   }
@@ -321,7 +275,7 @@ void fit_memory(RunContext& context, int rank, const std::vector<std::uint64_t>&
     const auto use = fit_memory(
         need, limit,
         given.empty() ? fmt::format("the node of rank {} offers it", r) : "run.memory_limit is",
-        context.workers->threads());
+        context.threads.pool->threads());
     if (rank == 0)
       alike[fmt::format(
                 "up to {} of {}{} ({})", bytes_text(use.bytes), bytes_text(limit),
@@ -337,8 +291,8 @@ void fit_memory(RunContext& context, int rank, const std::vector<std::uint64_t>&
     return use;
   };
   context.memory = fit(rank);
-  context.micro_batches->fit(context.memory.micro_batches_at_once,
-                             context.memory.micro_batch_bytes);
+  context.threads.micro_batches->fit(context.memory.micro_batches_at_once,
+                                     context.memory.micro_batch_bytes);
   if (rank != 0) return;
   for (int r = 1; r < context.layout.ranks; ++r) fit(r);
   std::size_t logged = 0;

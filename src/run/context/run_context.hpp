@@ -1,5 +1,5 @@
-// What all stages of a rank share: settings, prompts, tokenizer, graders, layout of the stages,
-// threads, and the newest policy.
+// What all stages of a rank share: settings, texts, graders, layout of the stages, threads, and the
+// newest policy. A part that needs one of these takes that one alone.
 #pragma once
 
 #include "comm/stage_layout.hpp"
@@ -7,25 +7,18 @@
 #include "comm/weight_transfer.hpp"
 #include "core/run_config.hpp"
 #include "io/shard_file.hpp"
-#include "reward/verifier.hpp"
 #include "run/context/gradient_mask.hpp"
+#include "run/context/grading.hpp"
 #include "run/context/numerics.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/folder/grader_files.hpp"
 #include "run/policy_store/policy_store.hpp"
-#include "run/workers/micro_batch_workers.hpp"
-#include "run/workers/step_cut.hpp"
-#include "run/workers/worker_pool.hpp"
+#include "run/workers/run_threads.hpp"
 #include "sizing/memory.hpp"
-#include "task/task.hpp"
-#include "text/answer/answer_form.hpp"
-#include "text/chat/prompt_format.hpp"
 
-#include <array>
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,12 +26,6 @@
 namespace rollcall::run {
 
 class LockFile;
-
-/// What this rank has drawn since its start. The threads that draw add to it, and a thread that
-/// shows progress reads it.
-struct DrawCounts {
-  std::atomic<std::int64_t> rollouts = 0, tokens = 0;
-};
 
 /// What only rank 0 knows of the run and its folder; empty on all other ranks.
 struct RankZero {
@@ -55,28 +42,12 @@ struct RunContext {
   RunConfig config;
   std::filesystem::path run_dir;
   comm::StageLayout layout;
-  std::shared_ptr<const text::PromptFormat> format;
-  std::shared_ptr<const text::Tokenizer> tokenizer;  ///< the tokenizer of `format`
-  task::PromptSet prompts;
-  /// The forms that task.forms names; plain where it names none.
-  std::vector<const text::AnswerForm*> forms{&text::find_answer_form("plain")};
-  /// [split][form and prompt][tokens] as the policy sees a prompt. Training prompts are there in
-  /// all forms.
-  std::array<std::vector<std::vector<std::int32_t>>, 3> prompt_tokens;
-  std::vector<text::Supervised> examples;  ///< what supervised steps draw from; empty in a run
-                                           ///< without such steps
-  std::string examples_hash;               ///< hash of the examples in sft.file; empty without it
-  std::optional<reward::Grader> grader;
-  std::optional<reward::Grader> verdict_grader;  ///< grades the policy's verdicts on its own
-                                                 ///< answers; only in a run with judge tasks
+  RunTexts texts;
+  Grading grading;
   MaskOrigin mask;  ///< which weights train, as rank 0 found it; empty where all of them do
   io::RunIdentity identity;
   RankZero rank_zero;
-  std::unique_ptr<WorkerPool> workers;
-  std::unique_ptr<MicroBatchWorkers> micro_batches;            ///< runs micro-batches on `workers`
-  std::shared_ptr<StepCut> cut = std::make_shared<StepCut>();  ///< whether the plan that is carried
-                                                               ///< out is cut short
-  std::shared_ptr<DrawCounts> drawn = std::make_shared<DrawCounts>();
+  RunThreads threads;
   std::unique_ptr<PolicyStore> store;
   std::shared_ptr<comm::Transport> transport;  ///< carries sums and weights between ranks
   sizing::RunModels models;
@@ -86,29 +57,6 @@ struct RunContext {
                           ///< (scheduling/diversity.hpp); empty: none
   sizing::MemoryUse memory;  ///< how this rank uses its memory, once fit_memory() has set it
 };
-
-/// The tokens of a prompt of the task as the policy sees it in a form
-/// (run/context/question_forms.hpp says in which).
-const std::vector<std::int32_t>& prompt_tokens(const RunContext& context, const Prompt& prompt,
-                                               std::size_t form);
-/// Digest of the held-out prompts in their order. Evaluations of two starts can be compared only if
-/// it is the same, because they are compared prompt by prompt.
-std::string heldout_digest(const std::vector<Prompt>& heldout);
-/// Digest of everything that turns the texts of the task into tokens: prompt format and forms.
-/// Empty where a built-in tokenizer reads the texts as they are.
-std::string text_fingerprint(const RunContext& context);
-Split split_of(Purpose purpose);
-const char* purpose_name(Purpose purpose);
-/// Whether the update reads rollouts of this purpose. Greedy answers are among them, as baselines.
-inline bool is_trained_on(Purpose purpose) {
-  return purpose == Purpose::train || purpose == Purpose::greedy;
-}
-
-std::string excerpt(const std::string& text);  ///< the beginning of the first line of a text, for
-                                               ///< messages
-
-/// The success that Prompt::prior expects of every prompt; empty when one prompt has none.
-std::vector<float> predictions(const std::vector<Prompt>& prompts);
 
 struct RankShape {
   int ranks = 1, threads = 1;
@@ -135,10 +83,10 @@ sizing::GivenTexts longest_given(const RunConfig& config, const RankShape& shape
 /// make_context() does not do this. Collective over the node.
 void open_policy(RunContext& context, comm::Communicator& node);
 
-/// Reserves the peak memory of a step (sizing::MemoryUse::step_bytes) before the first one, so that
-/// a job that would run out of memory fails in its first seconds and not in its tenth hour. Throws
-/// EnvironmentError.
-void reserve_steps(const RunContext& context);
+/// Reserves the peak memory of a step (`step_bytes`: sizing::MemoryUse) before the first one, so
+/// that a job that would run out of memory fails in its first seconds and not in its tenth hour.
+/// Throws EnvironmentError.
+void reserve_steps(WorkerPool& pool, std::uint64_t step_bytes);
 
 /// Divides this rank's memory: run.memory_limit, or what its node offers (`offered`: bytes,
 /// [ranks]). Throws EnvironmentError where the run does not fit. Rank 0 calls it before anything is

@@ -6,6 +6,7 @@
 #include "base/numbers/random.hpp"
 #include "core/judge_task.hpp"
 #include "method/columns.hpp"
+#include "run/context/run_texts.hpp"
 #include "text/answer/fill.hpp"
 
 #include <fmt/format.h>
@@ -39,15 +40,15 @@ struct Candidate {
 
 class Maker {
  public:
-  explicit Maker(const RunContext& context)
-      : context_(&context), settings_(&context.config.self_judging) {}
+  Maker(const RunConfig& config, const RunTexts& texts, std::int64_t positions)
+      : config_(&config), texts_(&texts), positions_(positions), settings_(&config.self_judging) {}
 
   bool makes_verdicts() const {
     return !settings_->pointwise.empty() || !settings_->pairwise.empty();
   }
 
   Candidate verdict(const Specimen& s) const {
-    const RandomStream stream = stream_of(std::uint64_t(context_->config.run.seed), s.id);
+    const RandomStream stream = stream_of(std::uint64_t(config_->run.seed), s.id);
     const bool pointwise = settings_->pairwise.empty() ||
                            (!settings_->pointwise.empty() && stream.uniform(kKind) < kPointwise);
     const bool first = stream.bits(kSide) % 2 == 0;  // the right answer is the only one shown, or
@@ -67,10 +68,10 @@ class Maker {
   }
 
   Candidate reflection(const Specimen& s) const {
-    Candidate made{stream_of(std::uint64_t(context_->config.run.seed), s.id).bits(kReflectionOrder),
+    Candidate made{stream_of(std::uint64_t(config_->run.seed), s.id).bits(kReflectionOrder),
                    prompt_of(s)};
     made.prompt.text = text_of(settings_->reflection, s, {{"{response}", s.wrong}});
-    made.prompt.answer = context_->prompts.train.at(s.id.prompt.value).answer;
+    made.prompt.answer = texts_->prompts.train.at(s.id.prompt.value).answer;
     return made;
   }
 
@@ -79,10 +80,10 @@ class Maker {
     std::stable_sort(all.begin(), all.end(),
                      [](const Candidate& a, const Candidate& b) { return a.order < b.order; });
     std::vector<Prompt> chosen;
-    const std::int64_t room = longest_judge_task(*context_);
+    const std::int64_t room = longest_judge_task(*config_, *texts_, positions_);
     for (auto& candidate : all) {
       if (chosen.size() == limit) break;
-      if (std::int64_t(context_->format->prompt_tokens(candidate.prompt.text).size()) <= room)
+      if (std::int64_t(texts_->format->prompt_tokens(candidate.prompt.text).size()) <= room)
         chosen.push_back(std::move(candidate.prompt));
     }
     return chosen;
@@ -95,15 +96,17 @@ class Maker {
 
   std::string text_of(const std::string& asked, const Specimen& s,
                       std::vector<std::pair<std::string_view, std::string>> answers) const {
-    answers.emplace_back("{prompt}", context_->prompts.train.at(s.id.prompt.value).text);
+    answers.emplace_back("{prompt}", texts_->prompts.train.at(s.id.prompt.value).text);
     std::vector<text::Place> places;
     for (auto& [name, said] : answers)
-      said = text::without_special(*context_->tokenizer, std::move(said)),
+      said = text::without_special(*texts_->tokenizer, std::move(said)),
       places.push_back({name, said});
     return text::filled(asked, places);
   }
 
-  const RunContext* context_;
+  const RunConfig* config_;
+  const RunTexts* texts_;
+  std::int64_t positions_;
   const SelfJudgingSection* settings_;
 };
 
@@ -159,16 +162,16 @@ reward::Grader verdict_grader(const TaskSection& task, const reward::Verifier& o
   return reward::Grader(reward::find_verifier("multiple_choice"), section);
 }
 
-std::int64_t longest_judge_task(const RunContext& context) {
+std::int64_t longest_judge_task(const RunConfig& config, const RunTexts& texts,
+                                std::int64_t positions) {
   std::size_t question = 0, asked = 0;
-  for (const auto& prompt : context.prompt_tokens[std::size_t(Split::train)])
+  for (const auto& prompt : texts.prompt_tokens[std::size_t(Split::train)])
     question = std::max(question, prompt.size());
-  const auto& s = context.config.self_judging;
+  const auto& s = config.self_judging;
   for (const std::string* text : {&s.pointwise, &s.pairwise, &s.reflection})
-    asked = std::max(asked, context.format->prompt_tokens(*text).size());
-  const std::int64_t answer = context.config.sampling.max_new_tokens;
-  return std::min(context.models.policy.max_position_embeddings - answer,
-                  std::int64_t(question + asked) + 2 * answer);
+    asked = std::max(asked, texts.format->prompt_tokens(*text).size());
+  const std::int64_t answer = config.sampling.max_new_tokens;
+  return std::min(positions - answer, std::int64_t(question + asked) + 2 * answer);
 }
 
 std::vector<Specimen> specimens(std::uint64_t seed, const RolloutShard& shard,
@@ -207,19 +210,20 @@ std::vector<Specimen> merged(std::vector<Specimen> specimens) {
   return ascending;
 }
 
-std::vector<Prompt> make_judge_tasks(const RunContext& context, std::uint64_t step,
+std::vector<Prompt> make_judge_tasks(const RunConfig& config, const RunTexts& texts,
+                                     std::int64_t positions, std::uint64_t step,
                                      const std::vector<Specimen>& specimens) {
-  const Maker maker(context);
+  const Maker maker(config, texts, positions);
   const bool verdicts = maker.makes_verdicts(),
-             reflections = !context.config.self_judging.reflection.empty();
+             reflections = !config.self_judging.reflection.empty();
   std::vector<Candidate> judged, reflected;
   for (const Specimen& s : specimens) {
     if (s.right_number == Specimen::kNone || s.wrong_number == Specimen::kNone) continue;
     if (verdicts) judged.push_back(maker.verdict(s));
     if (reflections) reflected.push_back(maker.reflection(s));
   }
-  const auto limit = std::size_t(std::floor(
-      context.config.self_judging.share * double(context.config.train.prompts_per_step) + 1e-9));
+  const auto limit = std::size_t(
+      std::floor(config.self_judging.share * double(config.train.prompts_per_step) + 1e-9));
   // With both kinds on, half of the tasks are reflections, as in the released code.
   const std::size_t half = !reflections ? 0 : verdicts ? limit / 2 : limit;
   auto tasks = maker.choose(std::move(judged), limit - half);

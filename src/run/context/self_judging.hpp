@@ -4,8 +4,11 @@
 // verdicts on one answer or on two, and reflection on a wrong one.
 #pragma once
 
+#include "core/rollout.hpp"
+#include "core/run_config.hpp"
 #include "method/method.hpp"
-#include "run/context/run_context.hpp"
+#include "reward/verifier.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/messages/messages.hpp"
 
 #include <cstdint>
@@ -26,7 +29,9 @@ reward::Grader verdict_grader(const TaskSection& task, const reward::Verifier& o
 
 /// Tokens of the longest judge task: a question, two answers and the words around them, at most
 /// what the model has room for. Longer tasks are left out.
-std::int64_t longest_judge_task(const RunContext& context);
+/// `positions`: how many tokens the policy can read (ModelConfig::max_position_embeddings).
+std::int64_t longest_judge_task(const RunConfig& config, const RunTexts& texts,
+                                std::int64_t positions);
 
 /// Specimens of the groups of a shard that is trained on. Answers to judge tasks, answers that were
 /// cut off and answers without a verdict are left out.
@@ -37,7 +42,8 @@ std::vector<Specimen> merged(std::vector<Specimen> specimens);
 
 /// The judge tasks of `step`, made of specimens of the step before it: at most self_judging.share
 /// of the step's prompts, ascending by number. They are a function of seed, step and specimens.
-std::vector<Prompt> make_judge_tasks(const RunContext& context, std::uint64_t step,
+std::vector<Prompt> make_judge_tasks(const RunConfig& config, const RunTexts& texts,
+                                     std::int64_t positions, std::uint64_t step,
                                      const std::vector<Specimen>& specimens);
 
 /// The judge task with this number, among those of a plan or a shard (ascending).

@@ -4,6 +4,7 @@
 #include "base/numbers/hash.hpp"
 #include "core/judge_task.hpp"
 #include "run/context/question_forms.hpp"
+#include "run/context/run_texts.hpp"
 
 namespace rollcall::run {
 namespace {
@@ -16,10 +17,10 @@ std::uint64_t content_of(const std::string& text, const std::string& reference) 
 
 bool is_foreign(PromptId prompt) { return prompt.value >= kFirstForeign && !is_judge_task(prompt); }
 
-StoredPrompts::StoredPrompts(const RunContext& context) {
-  for (const Prompt& prompt : context.prompts.train)
-    for (std::size_t form = 0; form < context.forms.size(); ++form)
-      known_.emplace(content_of(asked(context, prompt, form).text, prompt.answer), prompt.id.value);
+StoredPrompts::StoredPrompts(const RunTexts& texts) {
+  for (const Prompt& prompt : texts.prompts.train)
+    for (std::size_t form = 0; form < texts.forms.size(); ++form)
+      known_.emplace(content_of(asked(texts, prompt, form).text, prompt.answer), prompt.id.value);
 }
 
 PromptId StoredPrompts::of(const io::ArchivedGroup& group) const {

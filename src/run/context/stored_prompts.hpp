@@ -3,7 +3,7 @@
 #pragma once
 
 #include "io/archive.hpp"
-#include "run/context/run_context.hpp"
+#include "run/context/run_texts.hpp"
 
 #include <cstdint>
 #include <map>
@@ -19,7 +19,7 @@ bool is_foreign(PromptId prompt);
 
 class StoredPrompts {
  public:
-  explicit StoredPrompts(const RunContext& context);
+  explicit StoredPrompts(const RunTexts& texts);
   /// The run's number of the group's prompt. It is the stored number where the run has the same
   /// content there, else the number of another prompt with that content, else a foreign number.
   PromptId of(const io::ArchivedGroup& group) const;

@@ -7,6 +7,7 @@
 #include "core/settings_text.hpp"
 #include "io/checkpoint_settings.hpp"
 #include "run/checkpoint/part.hpp"
+#include "run/context/run_context.hpp"
 #include "run/coordinator/kept_checkpoints.hpp"
 #include "run/coordinator/kept_folder.hpp"
 

@@ -7,12 +7,12 @@
 #include "run/checkpoint/coordinator_state.hpp"
 #include "run/checkpoint/part_check.hpp"
 #include "run/checkpoint/scheduler_files.hpp"
-#include "run/context/run_context.hpp"
 #include "run/coordinator/inbox.hpp"
 #include "run/messages/mailbox.hpp"
 #include "scheduling/scheduler.hpp"
 #include "watch/watcher.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -21,6 +21,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// Begins one checkpoint at a time. The state and the scheduler belong to the coordinator.
 class Checkpoints {

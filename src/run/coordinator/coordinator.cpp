@@ -6,6 +6,8 @@
 #include "base/process/stop_signals.hpp"
 #include "model/support/huge_blocks.hpp"
 #include "run/context/numerics.hpp"
+#include "run/context/run_context.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/coordinator/kept_checkpoints.hpp"
 #include "run/coordinator/kept_folder.hpp"
 #include "run/coordinator/make_scheduler.hpp"
@@ -43,13 +45,13 @@ std::string resume_command(const std::filesystem::path& run_dir) {
 /// Writes hashes of the inputs and the machine of this start into the state.
 void note_inputs(CoordinatorState& state, const RunContext& context) {
   state.weights_hash = context.identity.weights_hash;
-  state.text_hash = text_fingerprint(context);
+  state.text_hash = text_fingerprint(context.texts);
   state.judge_digest = context.rank_zero.judge_digest;
   state.numerics = context.rank_zero.numerics;
   state.graders = context.rank_zero.graders;
   state.mask_digest = context.mask.digest;
-  state.prompts_hash = context.prompts.hash;
-  state.examples_hash = context.examples_hash;
+  state.prompts_hash = context.texts.prompts.hash;
+  state.examples_hash = context.texts.examples_hash;
   state.arithmetic = arithmetic_of(context.config.run.numerics);
 }
 
@@ -59,7 +61,7 @@ Coordinator::Coordinator(const RunContext& context, Mailbox& mail, NextMessage n
                          std::vector<int> transfer_ranks, Resumed resumed)
     : context_(&context),
       state_(std::move(resumed.state)),
-      scheduler_(make_scheduler(context)),
+      scheduler_(make_scheduler(context.config, context.texts.prompts)),
       records_(context, state_),
       stop_(context.run_dir, context.config.run.wall_time_s),
       inbox_(std::move(next), stop_),

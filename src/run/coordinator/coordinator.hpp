@@ -5,7 +5,6 @@
 #include "base/errors/error.hpp"
 #include "io/checkpoint.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
-#include "run/context/run_context.hpp"
 #include "run/coordinator/checkpoints.hpp"
 #include "run/coordinator/evaluations.hpp"
 #include "run/coordinator/inbox.hpp"
@@ -25,6 +24,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// What a run continues from; everything is empty for a fresh start.
 struct Resumed {

@@ -5,6 +5,10 @@
 #include "base/process/stop_signals.hpp"
 #include "base/time/clock.hpp"
 #include "io/redrawn.hpp"
+#include "run/context/run_context.hpp"
+#include "run/context/run_texts.hpp"
+#include "run/messages/purposes.hpp"
+#include "run/workers/run_threads.hpp"
 #include "run/workers/step_cut.hpp"
 #include "text/answer/accepted_answers.hpp"
 
@@ -122,7 +126,8 @@ void tell_none_right(const RunContext& context, const std::vector<Prompt>& promp
     }
   }
   if (all == 0) return;
-  const std::string rule = context.grader->is_command() ? "" : context.grader->extraction();
+  const std::string rule =
+      context.grading.grader->is_command() ? "" : context.grading.grader->extraction();
   log_warning("none of the {} answers is right: {} of them hold a final answer{}{}", all,
               found == 0 ? "none" : std::to_string(found),
               rule.empty() ? "" : fmt::format(" by the rule {} (task.extract)", rule), example);
@@ -138,7 +143,7 @@ Evaluations::Evaluations(const RunContext& context, CoordinatorState& state, Rou
       archive_(&archive),
       records_(&records),
       stop_(&stop),
-      heldout_(heldout_digest(context.prompts.heldout)) {}
+      heldout_(heldout_digest(context.texts.prompts.heldout)) {}
 
 /// Makes one evaluation, in rounds. Returns nothing when the run was asked to stop between two
 /// rounds; rollouts that were sampled until then count as never drawn.
@@ -146,12 +151,12 @@ std::optional<Evaluations::Outcomes> Evaluations::evaluate(Purpose purpose, std:
   const Stopwatch clock;
   const auto unpacked = state_->unpacked;
   const auto drawn = state_->rollouts_total;
-  const auto& prompts = context_->prompts.of(split_of(purpose));
+  const auto& prompts = context_->texts.prompts.of(split_of(purpose));
   EvaluationRounds sizes(*context_, samples);
   Outcomes outcomes;
   // Validations belong to their step and are short: the step's bar stays, and a stop waits.
   const bool is_shown = purpose == Purpose::eval;
-  const auto pending = std::make_shared<PendingSample>(context_->drawn);
+  const auto pending = std::make_shared<PendingSample>(context_->threads.drawn);
   if (is_shown)
     records_->begin_bar("eval", 0, std::int64_t(prompts.size()) * samples,
                         {.unit = "rollout", .glimpse = [pending] { return pending->glimpse(); }});
@@ -225,7 +230,8 @@ std::optional<report::Evaluation> Evaluations::measure_only() {
   archive_->pack(state_->unpacked);
   auto evaluation = report::evaluate(*state_->after, config.pass_k, config.bootstrap,
                                      std::uint64_t(context_->config.run.seed));
-  if (context_->config.reward.command.empty()) evaluation.extract = context_->grader->extraction();
+  if (context_->config.reward.command.empty())
+    evaluation.extract = context_->grading.grader->extraction();
   return evaluation;
 }
 
@@ -235,7 +241,7 @@ bool Evaluations::is_current(const std::optional<Outcomes>& evaluation,
                              const std::string& prompts) const {
   if (!evaluation || !can_measure(*evaluation, context_->config.eval.pass_k)) return false;
   // An earlier build kept no digest.
-  return prompts.empty() ? evaluation->size() == context_->prompts.heldout.size()
+  return prompts.empty() ? evaluation->size() == context_->texts.prompts.heldout.size()
                          : prompts == heldout_;
 }
 

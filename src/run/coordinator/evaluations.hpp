@@ -5,7 +5,6 @@
 #include "report/evaluation.hpp"
 #include "report/metrics.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
-#include "run/context/run_context.hpp"
 #include "run/coordinator/run_archive.hpp"
 #include "run/coordinator/run_records.hpp"
 #include "run/coordinator/steps/rounds.hpp"
@@ -17,6 +16,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// The evaluations themselves are in the state: `before` and `after` training.
 class Evaluations {

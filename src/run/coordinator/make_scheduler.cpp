@@ -3,6 +3,7 @@
 #include "run/coordinator/make_scheduler.hpp"
 #include "base/errors/error.hpp"
 #include "base/numbers/hash.hpp"
+#include "run/context/run_texts.hpp"
 
 #include <fmt/format.h>
 
@@ -61,17 +62,17 @@ std::string diversity_of(const scheduling::Scheduler& policy) {
   return {};
 }
 
-std::unique_ptr<scheduling::Scheduler> make_scheduler(const RunContext& context) {
+std::unique_ptr<scheduling::Scheduler> make_scheduler(const RunConfig& config,
+                                                      const task::PromptSet& prompts) {
   // An evaluation of a file without training rows draws no prompt, but still needs a table.
-  const auto& prompts = context.prompts;
   scheduling::PromptTable table =
       prompt_table(prompts.train.empty() ? prompts.heldout : prompts.train);
-  table.law = context.config.success;
+  table.law = config.success;
   const bool domains = !table.domain.empty(), priors = !table.prior.empty();
-  const auto& s = context.config.scheduler;
+  const auto& s = config.scheduler;
   auto policy =
       scheduling::make_scheduler({s.policy, s.sampler, s.allocator, s.rounds, s.selection}, s.knobs,
-                                 std::move(table), std::uint64_t(context.config.run.seed));
+                                 std::move(table), std::uint64_t(config.run.seed));
   check_needs(*policy, s.policy, domains, priors);
   return policy;
 }

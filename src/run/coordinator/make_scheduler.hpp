@@ -1,8 +1,9 @@
 // The scheduler of a run, made from its settings and from what its task knows of the prompts.
 #pragma once
 
-#include "run/context/run_context.hpp"
+#include "core/run_config.hpp"
 #include "scheduling/scheduler.hpp"
+#include "task/task.hpp"
 
 #include <memory>
 #include <string>
@@ -11,7 +12,8 @@ namespace rollcall::run {
 
 /// Makes the same scheduler on a fresh start and on resume. Throws ConfigError when the scheduler
 /// needs something that the run does not provide.
-std::unique_ptr<scheduling::Scheduler> make_scheduler(const RunContext& context);
+std::unique_ptr<scheduling::Scheduler> make_scheduler(const RunConfig& config,
+                                                      const task::PromptSet& prompts);
 
 /// The measure of diversity that a scheduler asks for; empty where it asks for none.
 std::string diversity_of(const scheduling::Scheduler& policy);

@@ -11,6 +11,7 @@
 #include "report/evaluation_table.hpp"
 #include "report/html_report.hpp"
 #include "report/paired_tests.hpp"
+#include "run/context/run_context.hpp"
 #include "run/coordinator/kept_checkpoints.hpp"
 #include "run/coordinator/run_report.hpp"
 #include "task/answer_source.hpp"
@@ -45,19 +46,20 @@ void write_results(const RunContext& context, const CoordinatorState& state,
                    const VerdictTally& tally, const std::string& sha, const std::string& checkpoint,
                    std::uint64_t missing) {
   const auto evals = evaluations_of(context.config, state);
-  json result{{"policy_sha256", sha},
-              {"run_id", context.identity.run_id},
-              {"config_sha256", context.identity.config_sha256},
-              {"data_hash", context.identity.data_hash},
-              {"extract", context.config.reward.command.empty() ? context.grader->extraction()
-                                                                : std::string()},
-              {"archive_sha256", io::archive_sha256(context.run_dir)},
-              {"parameters", context.store->layout().size},
-              {"layout", fmt::format("{} x {} ranks", context.layout.name, context.layout.ranks)},
-              {"version", context.identity.binary_version},
-              {"train_steps", state.train_steps},
-              {"rollouts_total", state.rollouts_total},
-              {"timing_s", state.seconds}};
+  json result{
+      {"policy_sha256", sha},
+      {"run_id", context.identity.run_id},
+      {"config_sha256", context.identity.config_sha256},
+      {"data_hash", context.identity.data_hash},
+      {"extract", context.config.reward.command.empty() ? context.grading.grader->extraction()
+                                                        : std::string()},
+      {"archive_sha256", io::archive_sha256(context.run_dir)},
+      {"parameters", context.store->layout().size},
+      {"layout", fmt::format("{} x {} ranks", context.layout.name, context.layout.ranks)},
+      {"version", context.identity.binary_version},
+      {"train_steps", state.train_steps},
+      {"rollouts_total", state.rollouts_total},
+      {"timing_s", state.seconds}};
   if (missing > 0) result["rollouts_missing"] = missing;
   if (has_stalled(state, context.config.checkpoint) &&
       state.train_steps < context.config.train.steps)
@@ -143,7 +145,7 @@ void write_status_file(const RunContext& context, const CoordinatorState& state,
               {"numerics", text_of(state.numerics)},
               {"rollouts_total", state.rollouts_total},
               {"diagnoses", diagnosed},
-              {"verifier", context.grader->name()},
+              {"verifier", context.grading.grader->name()},
               {"slowest_verdicts", slow},
               {"verdicts", tally.verdicts},
               {"undecided", tally.undecided},

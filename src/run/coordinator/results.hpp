@@ -5,7 +5,6 @@
 #include "report/diagnoses.hpp"
 #include "report/evaluation.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
-#include "run/context/run_context.hpp"
 #include "run/messages/messages.hpp"
 
 #include <cstdint>
@@ -14,6 +13,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// Counts of the verdicts of this start, with those of evaluations.
 struct VerdictTally {

@@ -6,6 +6,7 @@
 #include "base/time/clock.hpp"
 #include "io/archive.hpp"
 #include "io/redrawn.hpp"
+#include "run/context/run_context.hpp"
 #include "run/coordinator/kept_folder.hpp"
 
 #include <fmt/format.h>
@@ -34,8 +35,8 @@ void RunArchive::resume() {
 
 /// An archive file may hold steps that follow the checkpoint: a newer checkpoint, which is damaged
 /// or gone, covered them. An evaluation at the checkpoint's own step may be from before or from
-/// after it, which the total tells. An earlier build dropped the outcomes of an evaluation when more
-/// steps were asked for, even if it then stopped before the first of them.
+/// after it, which the total tells. An earlier build dropped the outcomes of an evaluation when
+/// more steps were asked for, even if it then stopped before the first of them.
 void RunArchive::find_uncounted() {
   const auto done = std::uint64_t(state_->train_steps);
   const auto packed = io::packed_rollouts(context_->run_dir, done);

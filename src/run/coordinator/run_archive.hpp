@@ -4,16 +4,18 @@
 
 #include "io/kept_rollouts.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
-#include "run/context/run_context.hpp"
 #include "run/coordinator/inbox.hpp"
 #include "run/coordinator/run_records.hpp"
 #include "run/messages/mailbox.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 class RunArchive {
  public:
@@ -68,7 +70,7 @@ class RunArchive {
   io::RolloutsOfSteps uncounted_;      ///< rollouts that are in the archive and not yet in the
                                        ///< state's total
   std::optional<io::RolloutsOfSteps::value_type> counted_{};  ///< see counted_before()
-  std::uint64_t missing_ = 0;          ///< rollouts of earlier starts that were gone at this one
+  std::uint64_t missing_ = 0;  ///< rollouts of earlier starts that were gone at this one
   double waited_s_ = 0.0;
 };
 

@@ -2,6 +2,7 @@
 #include "run/coordinator/run_records.hpp"
 
 #include "base/errors/log.hpp"
+#include "run/context/run_context.hpp"
 
 #include <optional>
 #include <string_view>

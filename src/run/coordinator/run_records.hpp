@@ -7,7 +7,6 @@
 #include "report/metrics.hpp"
 #include "report/progress.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
-#include "run/context/run_context.hpp"
 #include "run/coordinator/results.hpp"
 
 #include <cstdint>
@@ -16,6 +15,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 class RunRecords {
  public:

@@ -5,6 +5,7 @@
 #include "base/time/clock.hpp"
 #include "core/judge_task.hpp"
 #include "run/context/question_forms.hpp"
+#include "run/context/run_context.hpp"
 #include "run/context/self_judging.hpp"
 #include "text/tokenizer/stop_texts.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 
 /// `beginning`: tokens of the guide that come before those of the policy. They become a turn of
 /// Role::environment, so they are not trained on.
-Rollout to_rollout(const RunContext& context, model::DecodedSequence&& sequence,
+Rollout to_rollout(const text::PromptFormat& format, model::DecodedSequence&& sequence,
                    const std::vector<std::int32_t>& prompt,
                    const std::vector<std::int32_t>& beginning, std::uint32_t sample) {
   Rollout rollout;
@@ -32,7 +33,7 @@ Rollout to_rollout(const RunContext& context, model::DecodedSequence&& sequence,
   }
   std::vector<std::int32_t> answer = beginning;
   answer.insert(answer.end(), sequence.tokens.begin(), sequence.tokens.end());
-  rollout.text = context.format->answer_text(answer);
+  rollout.text = format.answer_text(answer);
   rollout.turns.push_back({Role::prompt, prompt});
   if (!beginning.empty()) rollout.turns.push_back({Role::environment, beginning});
   rollout.turns.push_back({Role::policy, std::move(sequence.tokens), std::move(sequence.columns),
@@ -62,16 +63,16 @@ model::StopRules stop_rules(const text::PromptFormat& format,
 
 model::DecodeOptions decode_options(const RunContext& context) {
   return {.threads = context.memory.decoding_threads > 0 ? context.memory.decoding_threads
-                                                         : context.workers->threads(),
+                                                         : context.threads.pool->threads(),
           .cache_bytes = context.config.run.numerics == kernels::kCudaBf16Sliced8
                              ? model::kAllOfADevice
                              : context.memory.cache_bytes,
-          .side_by_side = context.workers->side_by_side()};
+          .side_by_side = context.threads.pool->side_by_side()};
 }
 
 model::DecodeOptions step_decode_options(const RunContext& context) {
   auto options = decode_options(context);
-  options.given_up = [cut = context.cut] { return cut->wanted(); };
+  options.given_up = [cut = context.threads.cut] { return cut->wanted(); };
   return options;
 }
 
@@ -94,16 +95,17 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
     shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count), group.count,
                             group.bin, prompt_address(plan, group)});
     tokens.push_back(is_judge_task(group.id.prompt)
-                         ? context.format->prompt_tokens(
-                               asked(context, plan.purpose, group.id, plan.judge_tasks).text)
-                         : prompt_tokens(context, plan.purpose, group.id));
+                         ? context.texts.format->prompt_tokens(
+                               asked(context.texts, plan.purpose, group.id, plan.judge_tasks).text)
+                         : prompt_tokens(context.texts, plan.purpose, group.id));
   }
   const auto beginnings = guide.prefixes(context, plan);
-  const auto stops = [&, rules =
-                             stop_rules(*context.format, plan.sampling.stop)]() -> model::StopRule {
+  const auto stops =
+      [&, rules = stop_rules(*context.texts.format, plan.sampling.stop)]() -> model::StopRule {
     return [&, ends = rules()](std::span<const std::int32_t> sampled) {
-      context.workers->progressed();  // after every token, since a batch of long answers takes long
-      context.drawn->tokens.fetch_add(1, std::memory_order_relaxed);
+      // After every token, since a batch of long answers takes long.
+      context.threads.pool->progressed();
+      context.threads.drawn->tokens.fetch_add(1, std::memory_order_relaxed);
       return ends(sampled);
     };
   };
@@ -120,14 +122,15 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
   // Only the update reads the lists of kept ids, and only those of training rollouts.
   if (plan.purpose != Purpose::train) sampling.logprob = "full";
   auto options = step_decode_options(context);
-  options.ended = [drawn = context.drawn] {
+  options.ended = [drawn = context.threads.drawn] {
     drawn->rollouts.fetch_add(1, std::memory_order_relaxed);
   };
   auto decoded = model::decode(policy, requests, sampling, stops, options);
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     for (std::uint32_t i = 0; i < plan.groups[g].count; ++i)
-      shard.groups[g].rollouts[i] = to_rollout(context, std::move(decoded[g][i]), tokens[g],
-                                               beginnings[g], plan.groups[g].first_sample + i);
+      shard.groups[g].rollouts[i] =
+          to_rollout(*context.texts.format, std::move(decoded[g][i]), tokens[g], beginnings[g],
+                     plan.groups[g].first_sample + i);
   }
   return shard;
 }
@@ -146,7 +149,7 @@ Generated GenerationStage::on_plan(const StepPlan& plan) {
   made.notice.generation_s = {{std::uint32_t(rank_), generation_s}};
   made.notice.aggregator = plan.aggregator, made.notice.aggregated = plan.aggregated;
   made.notice.judge_tasks = plan.judge_tasks;
-  made.notice.cut = context_->cut->wanted();
+  made.notice.cut = context_->threads.cut->wanted();
   return made;
 }
 

@@ -1,12 +1,20 @@
 // The generation stage: it receives a plan and returns a shard of rollouts.
 #pragma once
 
+#include "core/plan.hpp"
+#include "core/rollout.hpp"
 #include "model/decode/decode.hpp"
-#include "run/context/run_context.hpp"
 #include "run/generation/guide.hpp"
 #include "run/messages/messages.hpp"
+#include "text/chat/prompt_format.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// A shard that is not stored yet, and the rank that scores it.
 struct Generated {
@@ -43,7 +51,7 @@ model::StopRules stop_rules(const text::PromptFormat& format,
                             const std::vector<std::string>& stops);
 
 /// Samples the groups of a plan on the worker threads. The result depends on plan, seed, policy and
-/// guide alone. A shard of a step that was cut (RunContext::cut) holds no answers and must not be
+/// guide alone. A shard of a step that was cut (RunThreads::cut) holds no answers and must not be
 /// used. Throws NumericsError when the policy yields a log-prob that is not a number.
 RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& plan, int producer);
 

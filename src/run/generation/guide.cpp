@@ -5,6 +5,7 @@
 #include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
 #include "run/context/question_forms.hpp"
+#include "run/context/run_context.hpp"
 #include "run/generation/generation.hpp"
 
 #include <fmt/format.h>
@@ -63,15 +64,15 @@ std::vector<std::vector<std::int32_t>> Guide::prefixes(const RunContext& context
   std::vector<model::DecodeRequest> requests;
   for (const Beginning& one : chosen) {
     const GroupPlan& group = plan.groups[one.group];
-    requests.push_back({.prompt = prompt_tokens(context, plan.purpose, group.id),
+    requests.push_back({.prompt = prompt_tokens(context.texts, plan.purpose, group.id),
                         .seed = std::uint64_t(context.config.run.seed),
                         .step = plan.step,
                         .prompt_address = prompt_address(plan, group),
                         .first_sample = kGuideSample});
   }
-  auto said =
-      model::decode(*policy_, requests, sampling, stop_rules(*context.format, plan.sampling.stop),
-                    step_decode_options(context));
+  auto said = model::decode(*policy_, requests, sampling,
+                            stop_rules(*context.texts.format, plan.sampling.stop),
+                            step_decode_options(context));
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     auto& tokens = said[i].front().tokens;
     if (said[i].front().stopped) tokens.pop_back();  // the policy ends every answer itself

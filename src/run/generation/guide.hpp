@@ -4,14 +4,19 @@
 //   guide, roll out with the learner).
 #pragma once
 
+#include "base/errors/faults.hpp"
+#include "core/plan.hpp"
+#include "core/run_config.hpp"
 #include "model/engine/policy.hpp"
-#include "run/context/run_context.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// Reports settings of [guide] that do not fit the others.
 void check_guide(const RunConfig& config, Faults& faults);

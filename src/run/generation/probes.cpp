@@ -6,6 +6,8 @@
 #include "method/columns.hpp"
 #include "run/context/more_positions.hpp"
 #include "run/context/question_forms.hpp"
+#include "run/context/run_context.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/generation/generation.hpp"
 #include "run/messages/message_bytes.hpp"
 #include "text/answer/accepted_answers.hpp"
@@ -59,45 +61,45 @@ float confidence_of(const std::vector<model::DecodedSequence>& draws) {
 
 }  // namespace
 
-void check_probes(const RunContext& context, const method::Objective& objective) {
+void check_probes(const RunConfig& config, const RunTexts& texts, std::int64_t positions,
+                  const method::Objective& objective) {
   const auto columns = objective.columns();
   if (std::find(columns.begin(), columns.end(), method::column::probe_confidence) == columns.end())
     return;
-  const auto& c = context.config;
-  const auto& tokenizer = *context.tokenizer;
+  const auto& tokenizer = *texts.tokenizer;
   require<ConfigError>(
-      !c.probes.delimiter.empty(), "probes.delimiter is empty",
-      fmt::format("objective.recipe {} tells reasoning steps by it", c.objective.recipe),
+      !config.probes.delimiter.empty(), "probes.delimiter is empty",
+      fmt::format("objective.recipe {} tells reasoning steps by it", config.objective.recipe),
       "set it to the text that ends a step, such as a line feed");
-  const auto opener = std::int64_t(tokenizer.encode(c.probes.opener).size());
+  const auto opener = std::int64_t(tokenizer.encode(config.probes.opener).size());
   require<ConfigError>(opener > 0, "probes.opener is empty",
                        "without it a probe would go on with the reasoning",
                        "set it to what final answers of the task begin with");
   std::int64_t prompt = 0, reference = 0;
   bool said = false;
-  for (const Prompt& p : context.prompts.train) {
+  for (const Prompt& p : texts.prompts.train) {
     const std::string answer = text::first_accepted(p.answer);
     const auto tokens = std::int64_t(tokenizer.encode(answer).size());
     require<ConfigError>(
         tokens > 0, fmt::format("prompt {} of the task has no reference answer", p.id.value),
         fmt::format("objective.recipe {} asks how likely it is behind each reasoning step",
-                    c.objective.recipe),
+                    config.objective.recipe),
         "use another task or recipe");
     said = said || p.solution.find(answer) != std::string::npos;
     reference = std::max(reference, tokens);
-    for (std::size_t form = 0; form < context.forms.size(); ++form)
-      prompt = std::max(prompt, std::int64_t(prompt_tokens(context, p, form).size()));
+    for (std::size_t form = 0; form < texts.forms.size(); ++form)
+      prompt = std::max(prompt, std::int64_t(prompt_tokens(texts, p, form).size()));
   }
   require<ConfigError>(
       said,
-      fmt::format("no worked solution of task.name {} holds its reference answer", c.task.name),
+      fmt::format("no worked solution of task.name {} holds its reference answer",
+                  config.task.name),
       fmt::format(
           "the reference says what to check and is not an answer, so that objective.recipe {} cannot ask how likely it is",
-          c.objective.recipe),
+          config.objective.recipe),
       "use a task with one right answer, or another recipe");
-  const std::int64_t needed =
-      prompt + c.sampling.max_new_tokens + opener + std::max(c.probes.max_tokens, reference);
-  const std::int64_t positions = context.models.policy.max_position_embeddings;
+  const std::int64_t needed = prompt + config.sampling.max_new_tokens + opener +
+                              std::max(config.probes.max_tokens, reference);
   require<ConfigError>(
       needed <= positions,
       fmt::format("a probe behind the longest answer may take {} positions, and the model has {}",
@@ -105,16 +107,17 @@ void check_probes(const RunContext& context, const method::Objective& objective)
       "the model cannot read past its last position",
       fmt::format(
           "{}, lower sampling.max_new_tokens or probes.max_tokens, or shorten probes.opener",
-          more_positions(c, needed)));
+          more_positions(config, needed)));
 }
 
-std::vector<StepEnd> step_ends(const RunContext& context, const StepBatch& batch) {
-  const std::vector<std::string> delimiter{context.config.probes.delimiter};
+std::vector<StepEnd> step_ends(const text::Tokenizer& tokenizer, const std::string& delimiter,
+                               const StepBatch& batch) {
+  const std::vector<std::string> delimiters{delimiter};
   std::vector<StepEnd> ends;
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     for (std::size_t i = 0; i < batch.groups[g].rollouts.size(); ++i) {
       const auto answer = answer_of(batch.groups[g].rollouts[i]);
-      text::StopTexts search(*context.tokenizer, delimiter);
+      text::StopTexts search(tokenizer, delimiters);
       for (std::size_t t = 1; t <= answer.size(); ++t)
         if (search.found(std::span(answer).first(t))) ends.push_back({g, i, t});
     }
@@ -122,25 +125,25 @@ std::vector<StepEnd> step_ends(const RunContext& context, const StepBatch& batch
   return ends;
 }
 
-StepBatch reference_answers(const RunContext& context, const StepBatch& batch,
-                            std::span<const StepEnd> ends) {
-  const auto opener = context.tokenizer->encode(context.config.probes.opener);
+StepBatch reference_answers(const RunTexts& texts, const std::string& opener,
+                            const StepBatch& batch, std::span<const StepEnd> ends) {
+  const auto opening = texts.tokenizer->encode(opener);
   StepBatch asked;
   for (const StepEnd& end : ends) {
     const Group& group = batch.groups[end.group];
     const auto& prompt = group.rollouts[end.rollout].turns.front();
-    const auto& known = context.prompts.train;
+    const auto& known = texts.prompts.train;
     require(group.id.prompt.value < known.size() &&
-                prompt.tokens == prompt_tokens(context, Purpose::train, group.id),
+                prompt.tokens == prompt_tokens(texts, Purpose::train, group.id),
             fmt::format("prompt {} of step {} is not the task's prompt of that number",
                         group.id.prompt.value, group.id.step),
             "its rollouts would be held against another prompt's reference answer",
             "set task and text as the run did whose archive is trained from");
     auto reference =
-        context.tokenizer->encode(text::first_accepted(known[group.id.prompt.value].answer));
+        texts.tokenizer->encode(text::first_accepted(known[group.id.prompt.value].answer));
     const std::size_t count = reference.size();
     Rollout rollout;
-    rollout.turns = {prompt, {Role::environment, shown(batch, end, opener)}};
+    rollout.turns = {prompt, {Role::environment, shown(batch, end, opening)}};
     rollout.turns.push_back({Role::policy,
                              std::move(reference),
                              {std::vector<float>(count), std::vector<float>(count)},
@@ -156,7 +159,7 @@ std::vector<float> probe_confidence(const RunContext& context, const StepBatch& 
                                     std::span<const StepEnd> ends, std::uint64_t step,
                                     comm::Communicator& ranks) {
   const auto& settings = context.config.probes;
-  const auto opener = context.tokenizer->encode(settings.opener);
+  const auto opener = context.texts.tokenizer->encode(settings.opener);
   const auto first = std::size_t(ranks.rank()), stride = std::size_t(ranks.size());
   std::vector<model::DecodeRequest> requests;
   for (std::size_t i = first; i < ends.size(); i += stride) {
@@ -170,9 +173,9 @@ std::vector<float> probe_confidence(const RunContext& context, const StepBatch& 
     requests.back().prompt.insert(requests.back().prompt.end(), behind.begin(), behind.end());
   }
   const std::vector<std::string> no_texts;
-  const auto stops = [&, rules = stop_rules(*context.format, no_texts)]() -> model::StopRule {
+  const auto stops = [&, rules = stop_rules(*context.texts.format, no_texts)]() -> model::StopRule {
     return [&, ended = rules()](std::span<const std::int32_t> sampled) {
-      context.workers->progressed();
+      context.threads.pool->progressed();
       return ended(sampled);
     };
   };
@@ -184,7 +187,7 @@ std::vector<float> probe_confidence(const RunContext& context, const StepBatch& 
   for (const auto& draws : model::decode(context.store->policy(), requests, sampling, stops,
                                          step_decode_options(context)))
     own.push_back(confidence_of(draws));
-  context.cut->agree(ranks);
+  context.threads.cut->agree(ranks);
   std::vector<float> all(ends.size());
   std::size_t rank = 0;
   for (const auto& bytes : ranks.gather_all(to_bytes(own))) {

@@ -6,20 +6,26 @@
 #pragma once
 
 #include "comm/communicator.hpp"
+#include "core/run_config.hpp"
 #include "method/method.hpp"
-#include "run/context/run_context.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/step/step_batch.hpp"
+#include "text/tokenizer/tokenizer.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace rollcall::run {
 
+struct RunContext;
+
 /// Throws ConfigError where the objective reads the columns of probes and the settings of [probes]
-/// do not fit the model or the task.
-void check_probes(const RunContext& context, const method::Objective& objective);
+/// do not fit the task or the `positions` of the model (ModelConfig::max_position_embeddings).
+void check_probes(const RunConfig& config, const RunTexts& texts, std::int64_t positions,
+                  const method::Objective& objective);
 
 /// The end of a reasoning step: indices of group and rollout in the batch, and how many tokens of
 /// the answer come before it. A prefix of a guide counts.
@@ -28,13 +34,14 @@ struct StepEnd {
 };
 
 /// The ends of all reasoning steps of the batch, in order. A reasoning step ends with the token
-/// that completes probes.delimiter. Tokens after the last delimiter are no step.
-std::vector<StepEnd> step_ends(const RunContext& context, const StepBatch& batch);
+/// that completes `delimiter` (probes.delimiter). Tokens after the last delimiter are no step.
+std::vector<StepEnd> step_ends(const text::Tokenizer& tokenizer, const std::string& delimiter,
+                               const StepBatch& batch);
 
-/// A group for each end: the rollout up to there, then probes.opener, then the reference answer of
-/// the prompt as a turn of the policy, whose columns are still empty.
-StepBatch reference_answers(const RunContext& context, const StepBatch& batch,
-                            std::span<const StepEnd> ends);
+/// A group for each end: the rollout up to there, then `opener` (probes.opener), then the reference
+/// answer of the prompt as a turn of the policy, whose columns are still empty.
+StepBatch reference_answers(const RunTexts& texts, const std::string& opener,
+                            const StepBatch& batch, std::span<const StepEnd> ends);
 
 /// [ends] the mean over draws of exp(-mean entropy of the draw's tokens), under the current policy.
 /// The ends are shared out to `ranks`. Collective.

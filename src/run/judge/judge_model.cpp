@@ -7,6 +7,7 @@
 #include "model/tensors/model_folder.hpp"
 #include "run/context/models_of.hpp"
 #include "run/context/numerics.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/folder/run_folder.hpp"
 #include "run/generation/generation.hpp"
 #include "text/answer/accepted_answers.hpp"

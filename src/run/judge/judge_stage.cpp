@@ -2,6 +2,7 @@
 #include "run/judge/judge_stage.hpp"
 
 #include "base/errors/error.hpp"
+#include "run/context/run_context.hpp"
 #include "run/generation/generation.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +34,7 @@ JudgeStage::JudgeStage(RunContext& context, Mailbox& mail)
       mail_(&mail),
       model_(context.config.judge, context.config.run.numerics,
              std::uint64_t(context.config.run.seed),
-             {context.workers->threads(), context.workers->side_by_side()}),
+             {context.threads.pool->threads(), context.threads.pool->side_by_side()}),
       known_(kRemembered) {
   require<EnvironmentError>(
       model_.identity().json == context.identity.judge,
@@ -65,7 +66,7 @@ void JudgeStage::answer() {
   }
   const auto judgements =
       model_.judge(questions, {.decode = decode_options(*context_),
-                               .progressed = [this] { context_->workers->progressed(); }});
+                               .progressed = [this] { context_->threads.pool->progressed(); }});
   for (std::size_t i = 0; i < keys.size(); ++i) known_.add(keys[i], made[keys[i]] = judgements[i]);
   for (std::size_t r = 0; r < replies.size(); ++r) {
     auto& [own, reply] = replies[r];
@@ -74,25 +75,26 @@ void JudgeStage::answer() {
   }
 }
 
-void check_judge(const RunContext& context, const std::vector<std::string>& columns) {
-  const RunConfig& c = context.config;
-  auto filled = context.grader->components();
-  if (!c.judge.model.empty()) {
-    require<ConfigError>(std::find(filled.begin(), filled.end(), c.judge.component) == filled.end(),
-                         fmt::format("judge.component is {}, and {} has a component of that name",
-                                     c.judge.component, context.grader->name()),
-                         "each component is a column of its own", "choose another judge.component");
-    filled.push_back(c.judge.component);
+void check_judge(const RunConfig& config, const reward::Grader& grader,
+                 const std::vector<std::string>& columns) {
+  auto filled = grader.components();
+  if (!config.judge.model.empty()) {
+    require<ConfigError>(
+        std::find(filled.begin(), filled.end(), config.judge.component) == filled.end(),
+        fmt::format("judge.component is {}, and {} has a component of that name",
+                    config.judge.component, grader.name()),
+        "each component is a column of its own", "choose another judge.component");
+    filled.push_back(config.judge.component);
   }
   // The files of an archive say which components there are.
-  if (!c.train.from_archive.empty()) return;
+  if (!config.train.from_archive.empty()) return;
   for (const std::string& column : columns) {
     if (!column.starts_with(kComponent)) continue;
     const std::string name = column.substr(kComponent.size());
     require<ConfigError>(
         std::find(filled.begin(), filled.end(), name) != filled.end(),
         fmt::format("objective.recipe {} reads {}, which neither {} nor a judge fills",
-                    c.objective.recipe, column, context.grader->name()),
+                    config.objective.recipe, column, grader.name()),
         "its reward is made of it",
         fmt::format(
             "name a model that judges it in judge.model and set judge.component=\"{}\", or use a reward.command that reports it",

@@ -2,16 +2,21 @@
 // questions that have arrived are judged as one batch; no judgement depends on the others in it.
 #pragma once
 
-#include "run/context/run_context.hpp"
+#include "core/run_config.hpp"
+#include "reward/verifier.hpp"
 #include "run/judge/judge_model.hpp"
 #include "run/messages/mailbox.hpp"
 #include "run/messages/messages.hpp"
 
+#include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// A cache of the newest judgements: at least `most` of them, and at most twice that number.
 class KnownJudgements {
@@ -48,6 +53,7 @@ class JudgeStage {
 };
 
 /// Throws ConfigError where the judge of the run file does not fit the verifier or the objective.
-void check_judge(const RunContext& context, const std::vector<std::string>& columns);
+void check_judge(const RunConfig& config, const reward::Grader& grader,
+                 const std::vector<std::string>& columns);
 
 }  // namespace rollcall::run

@@ -5,8 +5,8 @@
 
 namespace rollcall::run {
 
-CodeScoring::CodeScoring(const RunContext& context, const RepeatedVerdicts& repeated, int threads)
-    : context_(&context), repeated_(&repeated) {
+CodeScoring::CodeScoring(const VerdictSources& sources, const WorkerPool& pool, int threads)
+    : sources_(sources), pool_(&pool) {
   try {
     for (int t = 0; t < threads; ++t) threads_.emplace_back([this] { serve(); });
   } catch (...) {  // threads that were started wait for work, and joining them would not end
@@ -26,7 +26,7 @@ void CodeScoring::close() {
 }
 
 void CodeScoring::add(const ShardNotice& notice, RolloutShard shard, double read_s) {
-  PendingShard opened(*context_, *repeated_, notice, std::move(shard), read_s);
+  PendingShard opened(sources_, notice, std::move(shard), read_s);
   {
     const std::lock_guard lock(mutex_);
     open_.push_back({std::move(opened)});
@@ -69,7 +69,7 @@ void CodeScoring::serve() {
     if (failure && !failure_) failure_ = failure;
     work->shard.put(index, std::move(score), clock.seconds());
     ++work->done;
-    context_->workers->progressed();
+    pool_->progressed();
   }
 }
 

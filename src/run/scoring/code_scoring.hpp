@@ -3,6 +3,7 @@
 #pragma once
 
 #include "run/scoring/pending_shard.hpp"
+#include "run/workers/worker_pool.hpp"
 
 #include <condition_variable>
 #include <cstddef>
@@ -17,8 +18,8 @@ namespace rollcall::run {
 
 class CodeScoring {
  public:
-  /// `threads`: how many programs run at a time.
-  CodeScoring(const RunContext& context, const RepeatedVerdicts& repeated, int threads);
+  /// `pool`: progress is reported to it. `threads`: how many programs run at a time.
+  CodeScoring(const VerdictSources& sources, const WorkerPool& pool, int threads);
   ~CodeScoring();  ///< waits for the programs that run
   CodeScoring(const CodeScoring&) = delete;
   CodeScoring& operator=(const CodeScoring&) = delete;
@@ -36,8 +37,8 @@ class CodeScoring {
   void serve();
   void close();
 
-  const RunContext* context_;
-  const RepeatedVerdicts* repeated_;
+  VerdictSources sources_;
+  const WorkerPool* pool_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::list<Work> open_;  ///< the list belongs to the rank's main thread; mutex_ guards

@@ -34,24 +34,23 @@ void ErrorFiles::write(std::size_t process, std::string_view bytes) {
   known->second = kMostErrors;
 }
 
-CommandScoring::CommandScoring(const RunContext& context, const RepeatedVerdicts& repeated,
-                               reward::Spawner& spawner, int rank)
-    : context_(&context),
-      repeated_(&repeated),
-      errors_(context.run_dir / "verifier", rank),
-      graders_(spawner, context.config.reward,
+CommandScoring::CommandScoring(const VerdictSources& sources, const RewardSection& section,
+                               const WorkerPool& pool, reward::Spawner& spawner, ErrorFiles errors)
+    : sources_(sources),
+      errors_(std::move(errors)),
+      graders_(spawner, section,
                {.errors = [this](std::size_t process,
                                  std::string_view bytes) { errors_.write(process, bytes); },
-                .judged = [workers = context.workers.get()] { workers->progressed(); }}) {}
+                .judged = [&pool] { pool.progressed(); }}) {}
 
 void CommandScoring::add(const ShardNotice& notice, RolloutShard shard, double read_s) {
-  PendingShard open(*context_, *repeated_, notice, std::move(shard), read_s);
+  PendingShard open(sources_, notice, std::move(shard), read_s);
+  const task::PromptSet& prompts = sources_.texts->prompts;
   std::vector<reward::Sample> samples;
   for (std::size_t index = 0; index < open.size(); ++index) {
     const Prompt& prompt = open.prompt(index);
-    samples.push_back(
-        {open.sample(index), prompt.text, open.rollout(index).text, prompt.answer,
-         context_->prompts.extra_of(context_->prompts.of(prompt.split).at(prompt.id.value))});
+    samples.push_back({open.sample(index), prompt.text, open.rollout(index).text, prompt.answer,
+                       prompts.extra_of(prompts.of(prompt.split).at(prompt.id.value))});
   }
   open_.emplace(graders_.add(std::move(samples)), std::move(open));
 }
@@ -63,8 +62,8 @@ std::optional<GradedShard> CommandScoring::take() {
   PendingShard& open = entry.mapped();
   for (std::size_t index = 0; index < batch->second.size(); ++index) {
     const reward::Verdict& verdict = batch->second[index];
-    Score score = context_->grader->score(verdict.reply, open.rollout(index).text,
-                                          open.rollout(index).finish == FinishReason::stop);
+    Score score = sources_.grading->grader->score(verdict.reply, open.rollout(index).text,
+                                                  open.rollout(index).finish == FinishReason::stop);
     score.clock_ended = reward::has_ended_the_judging(verdict);
     open.put(index, std::move(score), verdict.seconds);
   }

@@ -4,6 +4,7 @@
 
 #include "reward/command/graders.hpp"
 #include "run/scoring/pending_shard.hpp"
+#include "run/workers/worker_pool.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,9 +32,10 @@ class ErrorFiles {
 
 class CommandScoring {
  public:
-  /// The command is not asked for verdicts that are in `repeated`.
-  CommandScoring(const RunContext& context, const RepeatedVerdicts& repeated,
-                 reward::Spawner& spawner, int rank);
+  /// The command is not asked for verdicts that are known already. `pool`: progress is reported to
+  /// it.
+  CommandScoring(const VerdictSources& sources, const RewardSection& section,
+                 const WorkerPool& pool, reward::Spawner& spawner, ErrorFiles errors);
 
   void add(const ShardNotice& notice, RolloutShard shard, double read_s);
   /// A shard that has all of its verdicts, if there is one. Throws what stopped the command.
@@ -41,8 +43,7 @@ class CommandScoring {
   bool is_judging() const { return !open_.empty(); }
 
  private:
-  const RunContext* context_;
-  const RepeatedVerdicts* repeated_;
+  VerdictSources sources_;
   ErrorFiles errors_;
   std::map<std::uint64_t, PendingShard> open_;  ///< by the shard's batch number in graders_
   reward::Graders graders_;                     ///< the last member, so that its thread ends first

@@ -4,6 +4,8 @@
 #include "base/errors/error.hpp"
 #include "base/numbers/hash.hpp"
 #include "run/context/question_forms.hpp"
+#include "run/context/run_context.hpp"
+#include "run/messages/purposes.hpp"
 
 #include <algorithm>
 #include <string>
@@ -32,7 +34,7 @@ std::optional<GradedShard> JudgeQuestions::ask(GradedShard shard) {
   std::map<int, std::size_t> latest;  // [judge rank] index in `parts` of its last message
   for (std::size_t g = 0; g < shard.shard.groups.size(); ++g) {
     const Group& group = shard.shard.groups[g];
-    const Prompt prompt = asked(*context_, shard.shard.purpose, group.id);
+    const Prompt prompt = asked(context_->texts, shard.shard.purpose, group.id);
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       Score& score = shard.scores.scores[g][i];
       score.components.push_back(0.0);
@@ -91,7 +93,7 @@ void JudgeQuestions::set(GradedShard& shard, const Place& place, const Judgement
   ++shard.facts.judged_undecided;
   if (!is_trained_on(shard.shard.purpose)) return;
   const bool clock_ended = score.clock_ended;  // about the verifier; the judge does not change it
-  score = context_->grader->undecided(judgement.reason);
+  score = context_->grading.grader->undecided(judgement.reason);
   score.clock_ended = clock_ended;
   score.components.push_back(0.0);
 }

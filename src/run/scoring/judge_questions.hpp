@@ -3,10 +3,10 @@
 #pragma once
 
 #include "base/time/clock.hpp"
-#include "run/context/run_context.hpp"
 #include "run/messages/mailbox.hpp"
 #include "run/scoring/command_scoring.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,6 +14,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 class JudgeQuestions {
  public:

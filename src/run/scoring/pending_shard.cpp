@@ -6,22 +6,23 @@
 
 namespace rollcall::run {
 
-PendingShard::PendingShard(const RunContext& context, const RepeatedVerdicts& repeated,
-                           const ShardNotice& notice, RolloutShard shard, double read_s)
-    : context_(&context),
+PendingShard::PendingShard(const VerdictSources& sources, const ShardNotice& notice,
+                           RolloutShard shard, double read_s)
+    : grading_(sources.grading),
       judged_{.notice = notice,
               .shard = std::move(shard),
               .scores = {},
               .facts = {},
               .read_s = read_s} {
   const RolloutShard& s = judged_.shard;
-  judged_.scores = {s.purpose, s.step, s.round, s.producer, context.grader->components(), {}};
+  judged_.scores = {s.purpose, s.step, s.round, s.producer, grading_->grader->components(), {}};
   for (std::size_t g = 0; g < s.groups.size(); ++g) {
     const Group& group = s.groups[g];
-    prompts_.push_back(asked(context, s.purpose, group.id, notice.judge_tasks));
+    prompts_.push_back(asked(*sources.texts, s.purpose, group.id, notice.judge_tasks));
     auto& scores = judged_.scores.scores.emplace_back(group.rollouts.size());
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
-      const Score* stored = repeated.find(s.purpose, group.id, group.rollouts[i], prompts_[g]);
+      const Score* stored =
+          sources.repeated->find(s.purpose, group.id, group.rollouts[i], prompts_[g]);
       if (stored == nullptr) asked_.emplace_back(g, i);
       else scores[i] = *stored, ++judged_.facts.repeated;
     }
@@ -35,7 +36,7 @@ std::string PendingShard::sample(std::size_t index) const {
 }
 
 Score PendingShard::judge(std::size_t index) const {
-  const auto& judge = asks_verdict(prompt(index).id) ? context_->verdict_grader : context_->grader;
+  const auto& judge = asks_verdict(prompt(index).id) ? grading_->verdict_grader : grading_->grader;
   Score score =
       judge->score(prompt(index), rollout(index).text, rollout(index).finish == FinishReason::stop);
   // The verdict on a judge task says only whether it is correct and well formed.

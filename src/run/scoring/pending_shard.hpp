@@ -3,11 +3,14 @@
 #pragma once
 
 #include "base/time/clock.hpp"
-#include "run/context/run_context.hpp"
+#include "core/rollout.hpp"
+#include "run/context/grading.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/messages/messages.hpp"
 #include "run/scoring/repeated_verdicts.hpp"
 
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,11 +25,18 @@ struct GradedShard {
   double read_s = 0.0, scoring_s = 0.0;
 };
 
+/// Where the verdicts of a run's shards come from. Everything outlives the shards.
+struct VerdictSources {
+  const RunTexts* texts;  ///< the prompts as they were asked
+  const Grading* grading;
+  const RepeatedVerdicts* repeated;  ///< verdicts that are known already
+};
+
 class PendingShard {
  public:
   /// Rollouts whose verdicts are in `repeated` get them here; all others are to be graded.
-  PendingShard(const RunContext& context, const RepeatedVerdicts& repeated,
-               const ShardNotice& notice, RolloutShard shard, double read_s);
+  PendingShard(const VerdictSources& sources, const ShardNotice& notice, RolloutShard shard,
+               double read_s);
 
   std::size_t size() const { return asked_.size(); }  ///< number of rollouts that are to be graded
   /// In all functions, `index` counts only the rollouts that are to be graded.
@@ -42,7 +52,7 @@ class PendingShard {
   GradedShard close() &&;  ///< after the last verdict
 
  private:
-  const RunContext* context_;
+  const Grading* grading_;
   GradedShard judged_;
   std::vector<Prompt> prompts_;                             // [group]
   std::vector<std::pair<std::size_t, std::size_t>> asked_;  // group and rollout of each `index`

@@ -4,6 +4,7 @@
 #include "base/errors/log.hpp"
 #include "base/numbers/hash.hpp"
 #include "io/stored_verdicts.hpp"
+#include "run/messages/purposes.hpp"
 
 #include <fmt/format.h>
 
@@ -27,14 +28,13 @@ std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sampl
                      group.draw, sample);
 }
 
-RepeatedVerdicts::RepeatedVerdicts(const RunContext& context) {
-  if (!context.grader->is_command() &&
-      !reward::runs_code(reward::find_verifier(context.grader->name())))
-    return;
+RepeatedVerdicts::RepeatedVerdicts(const std::filesystem::path& run_dir,
+                                   const reward::Grader& grader) {
+  if (!grader.is_command() && !reward::runs_code(reward::find_verifier(grader.name()))) return;
   std::vector<std::string> unreadable;
-  for (auto& verdict : io::verdicts_to_repeat(context.run_dir, unreadable)) {
+  for (auto& verdict : io::verdicts_to_repeat(run_dir, unreadable)) {
     // The stored score may end with the judge model's component, which that model will add again.
-    verdict.score.components.resize(context.grader->components().size());
+    verdict.score.components.resize(grader.components().size());
     stored_.try_emplace(sample_id(verdict.purpose, verdict.group, verdict.sample),
                         content_hash(verdict.prompt, verdict.answer, verdict.response),
                         std::move(verdict.score));

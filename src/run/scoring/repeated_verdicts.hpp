@@ -3,9 +3,10 @@
 #pragma once
 
 #include "core/rollout.hpp"
-#include "run/context/run_context.hpp"
+#include "reward/verifier.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -17,9 +18,9 @@ std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sampl
 
 class RepeatedVerdicts {
  public:
-  /// Reads RUN/set_aside where verdicts come from a command or from programs: other verifiers have
-  /// no clock.
-  explicit RepeatedVerdicts(const RunContext& context);
+  /// Reads set_aside in the run folder where verdicts come from a command or from programs: other
+  /// verifiers have no clock.
+  RepeatedVerdicts(const std::filesystem::path& run_dir, const reward::Grader& grader);
   /// The stored score of this sample if prompt, reference and response are the same; otherwise
   /// null.
   const Score* find(Purpose purpose, const GroupId& group, const Rollout& rollout,

@@ -6,8 +6,10 @@
 #include "base/time/clock.hpp"
 #include "reward/undecided_cause.hpp"
 #include "run/context/question_forms.hpp"
+#include "run/context/run_context.hpp"
 #include "run/context/self_judging.hpp"
 #include "run/generation/generation.hpp"
+#include "run/messages/purposes.hpp"
 #include "run/step/step_batch.hpp"
 #include "run/step/step_wire.hpp"
 #include "run/step/undecided.hpp"
@@ -84,13 +86,18 @@ StepReport report(const RolloutShard& shard, const ScoredShard& scores, Undecide
 
 ScoringStage::ScoringStage(RunContext& context, Mailbox& mail, reward::Spawner* spawner,
                            ShardCache* kept)
-    : context_(&context), mail_(&mail), kept_(kept), repeated_(context) {
+    : context_(&context),
+      mail_(&mail),
+      kept_(kept),
+      repeated_(context.run_dir, *context.grading.grader),
+      sources_{&context.texts, &context.grading, &repeated_} {
   if (!context.config.judge.model.empty()) questions_.emplace(context, mail);
-  if (context.grader->is_command()) {
+  if (context.grading.grader->is_command()) {
     expect(spawner != nullptr, "a job with a command was given what starts it");
-    command_.emplace(context, repeated_, *spawner, mail.rank());
-  } else if (reward::runs_code(reward::find_verifier(context.grader->name()))) {
-    code_.emplace(context, repeated_, context.config.sandbox.workers);
+    command_.emplace(sources_, context.config.reward, *context.threads.pool, *spawner,
+                     ErrorFiles(context.run_dir / "verifier", mail.rank()));
+  } else if (reward::runs_code(reward::find_verifier(context.grading.grader->name()))) {
+    code_.emplace(sources_, *context.threads.pool, context.config.sandbox.workers);
   }
 }
 
@@ -125,9 +132,9 @@ void ScoringStage::score_shard(const ShardNotice& notice, RolloutShard shard, do
   }
   if (command_) return command_->add(notice, std::move(shard), read_s);
   if (code_) return code_->add(notice, std::move(shard), read_s);
-  PendingShard open(*context_, repeated_, notice, std::move(shard), read_s);
+  PendingShard open(sources_, notice, std::move(shard), read_s);
   // Threads take rollouts one by one.
-  context_->workers->run(std::int64_t(open.size()), [&](std::int64_t index, int) {
+  context_->threads.pool->run(std::int64_t(open.size()), [&](std::int64_t index, int) {
     const Stopwatch clock;
     Score score = open.judge(std::size_t(index));
     open.put(std::size_t(index), std::move(score), clock.seconds());
@@ -187,12 +194,12 @@ void ScoringStage::store(GradedShard judged) {
   const Stopwatch writing;
   const auto& notice = judged.notice;
   const bool kept = keeps(judged.shard.purpose), stored = !notice.file.path.empty();
-  const auto written =
-      store(stored ? io::draft_scores(judged.scores, judged.shard, context_->identity)
-                   : io::draft_scored(judged.shard,
-                                      stored_prompts(*context_, judged.shard, notice.judge_tasks),
-                                      judged.scores, context_->identity),
-            judged.shard.purpose);
+  const auto written = store(
+      stored ? io::draft_scores(judged.scores, judged.shard, context_->identity)
+             : io::draft_scored(judged.shard,
+                                stored_prompts(context_->texts, judged.shard, notice.judge_tasks),
+                                judged.scores, context_->identity),
+      judged.shard.purpose);
   std::string rollouts;
   if (context_->sends_rollouts && judged.shard.purpose == Purpose::train) {
     StepBatch part{.groups = std::move(judged.shard.groups),

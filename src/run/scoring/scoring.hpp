@@ -3,17 +3,25 @@
 // several shards while the rank does other work.
 #pragma once
 
-#include "run/context/run_context.hpp"
+#include "core/rollout.hpp"
+#include "core/run_config.hpp"
+#include "io/shard_file.hpp"
+#include "reward/command/spawner.hpp"
 #include "run/messages/mailbox.hpp"
+#include "run/messages/purposes.hpp"
 #include "run/scoring/code_scoring.hpp"
 #include "run/scoring/command_scoring.hpp"
 #include "run/scoring/judge_questions.hpp"
 #include "run/scoring/shard_aggregation.hpp"
 #include "run/step/shard_cache.hpp"
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 class ScoringStage {
  public:
@@ -47,6 +55,7 @@ class ScoringStage {
   Mailbox* mail_;
   ShardCache* kept_;
   RepeatedVerdicts repeated_;
+  VerdictSources sources_;
   ShardAggregation aggregation_;
   std::optional<CommandScoring> command_;
   std::optional<CodeScoring> code_;

@@ -13,6 +13,7 @@
 #include "run/checkpoint/earlier_files.hpp"
 #include "run/checkpoint/part.hpp"
 #include "run/checkpoint/scheduler_files.hpp"
+#include "run/context/run_context.hpp"
 #include "run/coordinator/make_scheduler.hpp"
 #include "run/folder/branch_leftovers.hpp"
 #include "run/folder/run_folder.hpp"
@@ -151,7 +152,7 @@ std::set<std::string> scheduler_files_to_leave(const io::StoredCheckpoint& check
                                                const RunContext& context) {
   std::set<std::string> left_out;
   try {
-    SchedulerFiles().load(*make_scheduler(context), checkpoint);
+    SchedulerFiles().load(*make_scheduler(context.config, context.texts.prompts), checkpoint);
   } catch (const StorageError& other) {
     for (const auto& [name, facts] : checkpoint.files())
       for (const PartRow& row : part_rows())

@@ -4,13 +4,14 @@
 
 #include "core/run_config.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
-#include "run/context/run_context.hpp"
 #include "run/folder/recorded_settings.hpp"
 
 #include <filesystem>
 #include <string>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// The point at which a run branches off.
 struct Branch {

@@ -21,7 +21,7 @@ namespace {
 void check_splits(const RunContext& context, JobKind kind) {
   const EvalSection& eval = context.config.eval;
   require<ConfigError>(
-      eval.every == 0 || !context.prompts.validation.empty(),
+      eval.every == 0 || !context.texts.prompts.validation.empty(),
       fmt::format(
           "eval.every is {}, and there is no validation prompt (task.validation_prompts is {})",
           eval.every, context.config.task.validation_prompts),
@@ -29,14 +29,14 @@ void check_splits(const RunContext& context, JobKind kind) {
       holds_run(context.config.run.dir)
           ? "set eval.every=0: the run trains on all rows; one that branches off (--from) may set task.validation_prompts"
           : "set task.validation_prompts, or eval.every=0");
-  require<ConfigError>(kind == JobKind::eval || !context.prompts.train.empty(),
+  require<ConfigError>(kind == JobKind::eval || !context.texts.prompts.train.empty(),
                        "task.heldout_file and task.file are the same file",
                        "all of its rows are held out, and none is left to train on",
                        "leave task.heldout_file out, which holds a tenth out, or name another");
   const bool evaluates =
       kind == JobKind::eval || eval.after || (eval.before && context.config.train.steps > 0);
   require<ConfigError>(
-      !evaluates || !context.prompts.heldout.empty(),
+      !evaluates || !context.texts.prompts.heldout.empty(),
       fmt::format("there is no held-out prompt{}",
                   context.config.task.file.empty()
                       ? ""
@@ -48,17 +48,17 @@ void check_splits(const RunContext& context, JobKind kind) {
 /// Refuses a variable that the template does not read in a new run. A run that an earlier build
 /// began may have one, and continues with a warning.
 void check_variables(const RunContext& context, JobKind kind) {
-  const std::string unread = text::unread_variable(*context.format);
+  const std::string unread = text::unread_variable(*context.texts.format);
   if (unread.empty()) return;
   if (kind == JobKind::train && !holds_run(context.config.run.dir)) throw ConfigError(unread);
   log_warning("{}", unread);
 }
 
 /// Components of the run's verdicts; empty where they come from an archive, which names its own.
-std::vector<std::string> known_components(const RunContext& context) {
-  if (!context.config.train.from_archive.empty()) return {};
-  auto names = context.grader->components();
-  if (!context.config.judge.model.empty()) names.push_back(context.config.judge.component);
+std::vector<std::string> known_components(const RunConfig& config, const reward::Grader& grader) {
+  if (!config.train.from_archive.empty()) return {};
+  auto names = grader.components();
+  if (!config.judge.model.empty()) names.push_back(config.judge.component);
   return names;
 }
 
@@ -66,29 +66,41 @@ std::vector<std::string> known_components(const RunContext& context) {
 /// prompts and components have what recipe and scheduler need.
 void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faults& faults) {
   const Faults::Keys prompts{"task.file", "task."}, judge{"task.extract", "task.", "reward."};
-  if (draft.format) faults.check({"text.variables"}, [&] { check_variables(draft, kind); });
-  const bool has_prompts = !draft.prompts.train.empty() || !draft.prompts.heldout.empty();
+  if (draft.texts.format) faults.check({"text.variables"}, [&] { check_variables(draft, kind); });
+  const bool has_prompts =
+      !draft.texts.prompts.train.empty() || !draft.texts.prompts.heldout.empty();
   if (has_prompts) {
     faults.check({"eval.every", "eval.before", "eval.after", "train.steps"},
                  [&] { check_splits(draft, kind); });
     faults.check({"scheduler.policy", "scheduler.", "task.fields.domain", "task.fields.prior"},
-                 [&] { (void)make_scheduler(draft); });
+                 [&] { (void)make_scheduler(draft.config, draft.texts.prompts); });
   }
-  if (draft.grader && has_prompts) {
-    faults.check(judge, [&] { check_references(draft); });
-    faults.check({"task.forms"}, [&] { check_forms(draft); });
+  if (draft.grading.grader && has_prompts) {
+    faults.check(judge, [&] {
+      check_references(draft.config.task, draft.texts.prompts, *draft.grading.grader);
+    });
+    faults.check({"task.forms"},
+                 [&] { check_forms(draft.config, draft.texts, *draft.grading.grader); });
   }
-  if (!draft.grader || named.objective == nullptr) return;
-  faults.check({"judge.component", "judge.", "reward.", "objective."},
-               [&] { check_judge(draft, named.objective->columns()); });
+  if (!draft.grading.grader || named.objective == nullptr) return;
+  faults.check({"judge.component", "judge.", "reward.", "objective."}, [&] {
+    check_judge(draft.config, *draft.grading.grader, named.objective->columns());
+  });
   if (has_prompts && kind == JobKind::train && draft.config.train.steps > 0)
-    faults.check({"task.fields.prior", "objective."},
-                 [&] { check_predictions(draft, *named.objective); });
-  faults.check({"checkpoint.keep_best", "eval.pass_k"},
-               [&] { check_keep_best(draft.config, known_components(draft)); });
+    faults.check({"task.fields.prior", "objective."}, [&] {
+      check_predictions(draft.config, draft.texts.prompts.train, *named.objective);
+    });
+  faults.check({"checkpoint.keep_best", "eval.pass_k"}, [&] {
+    check_keep_best(draft.config, known_components(draft.config, *draft.grading.grader));
+  });
   if (!faults.empty()) return;  // the next checks read the tokens of complete texts
-  faults.check({"experts.share"}, [&] { check_solutions(draft); });
-  faults.check({"probes.max_tokens"}, [&] { check_probes(draft, *named.objective); });
+  faults.check({"experts.share"}, [&] {
+    check_solutions(draft.config, draft.texts, draft.models.policy.max_position_embeddings);
+  });
+  faults.check({"probes.max_tokens"}, [&] {
+    check_probes(draft.config, draft.texts, draft.models.policy.max_position_embeddings,
+                 *named.objective);
+  });
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "run/context/numerics.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/recipe_needs.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/coordinator/kept_folder.hpp"
 #include "run/coordinator/make_scheduler.hpp"
 #include "run/folder/branch_leftovers.hpp"
@@ -126,11 +127,11 @@ void check_same_data(const RunContext& context, const CoordinatorState& state) {
     require<ConfigError>(before.empty() || before == now, what + " not what the run began with",
                          "a resumed run must equal the uninterrupted one", suggestion);
   };
-  check(state.examples_hash, context.examples_hash,
+  check(state.examples_hash, context.texts.examples_hash,
         fmt::format("the examples of sft.file ({}) are", context.config.sft.file),
         "restore the file, or start a new run with --set run.dir=... and --init-from");
   check(
-      state.text_hash, text_fingerprint(context),
+      state.text_hash, text_fingerprint(context.texts),
       "the tokenizer, the chat template or what they and task.forms make of a prompt is",
       "restore tokenizer.json and the template; for a template that writes the date set SOURCE_DATE_EPOCH to the day on which the run began");
   const std::string& numerics = state.numerics.back().numerics;  // the judge has the numerics of
@@ -159,7 +160,7 @@ void check_same_data(const RunContext& context, const CoordinatorState& state) {
 /// evaluations on other prompts are left out. But the change may be a mistake, such as a file of
 /// the same name in another directory.
 void tell_other_prompts(const RunContext& context, const CoordinatorState& state) {
-  if (state.prompts_hash.empty() || state.prompts_hash == context.prompts.hash) return;
+  if (state.prompts_hash.empty() || state.prompts_hash == context.texts.prompts.hash) return;
   const TaskSection& task = context.config.task;
   const auto whole = [](const std::string& file) {
     return std::filesystem::absolute(file).string();
@@ -205,36 +206,38 @@ void tell_other_arithmetic(const RunConfig& config, const CoordinatorState& stat
 /// Logs what a user should know about the text files of the model before the run.
 void tell_text(const RunContext& context) {
   const auto suggestion =
-      text::differing_suggestion(context.format->files().suggested, context.config.sampling);
+      text::differing_suggestion(context.texts.format->files().suggested, context.config.sampling);
   if (!suggestion.empty())
     log_info("generation_config.json suggests {}: the run file decides", suggestion);
-  if (const auto missing = context.format->answer_ends().missing_end(context.config.sampling.stop);
+  if (const auto missing =
+          context.texts.format->answer_ends().missing_end(context.config.sampling.stop);
       !missing.empty())
     log_warning("{}", missing);
-  if (context.format->reads_clock() && std::getenv("SOURCE_DATE_EPOCH") == nullptr)
+  if (context.texts.format->reads_clock() && std::getenv("SOURCE_DATE_EPOCH") == nullptr)
     log_warning(
         "the chat template writes the date into every prompt: the run cannot be resumed on another day, and a repeat on another day would differ; set it in "
         "[text.variables] if the template has a variable for it, or start and resume with SOURCE_DATE_EPOCH={} in the environment",
         std::time(nullptr));
-  if (context.format->is_chat() && !context.prompts.train.empty())
+  if (context.texts.format->is_chat() && !context.texts.prompts.train.empty())
     log_info("a prompt as the policy sees it ({} tokens):\n{}",
-             prompt_tokens(context, context.prompts.train.front(), 0).size(),
-             context.format->prompt_text(asked(context, context.prompts.train.front(), 0),
-                                         context.forms.front()->opening));
+             prompt_tokens(context.texts, context.texts.prompts.train.front(), 0).size(),
+             context.texts.format->prompt_text(
+                 asked(context.texts, context.texts.prompts.train.front(), 0),
+                 context.texts.forms.front()->opening));
 }
 
 /// Asks the command of the run for one verdict now, so that a command that is missing, crashes or
 /// answers wrongly is noticed before the warm start.
 void check_command(const RunContext& context, reward::Spawner* spawner) {
-  if (!context.grader->is_command()) return;
+  if (!context.grading.grader->is_command()) return;
   expect(spawner != nullptr, "a job with a command was given what starts it");
-  const auto& prompts =
-      context.prompts.train.empty() ? context.prompts.heldout : context.prompts.train;
+  const auto& prompts = context.texts.prompts.train.empty() ? context.texts.prompts.heldout
+                                                            : context.texts.prompts.train;
   const Prompt& prompt = prompts.at(0);
   const std::string answer = text::first_accepted(prompt.answer);
-  const auto verdict = reward::try_command(
-      *spawner, context.config.reward,
-      {"check/0/0/0/0", prompt.text, answer, prompt.answer, context.prompts.extra_of(prompt)});
+  const auto verdict = reward::try_command(*spawner, context.config.reward,
+                                           {"check/0/0/0/0", prompt.text, answer, prompt.answer,
+                                            context.texts.prompts.extra_of(prompt)});
   if (verdict.reply.undecided || !verdict.reply.correct)
     log_warning(
         "reward.command says of a response that is nothing but the reference answer \"{}\": {}{}",
@@ -340,8 +343,8 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
   for (const auto& warning : {truncation_told(config), lone_rollouts_told(config, objective)})
     if (!warning.empty()) log_warning("{}", warning);
   for (const auto& warning : companions_told(config)) log_info("{}", warning);
-  if (const auto warning =
-          padding_told(config, context.models.policy.vocab_size, context.tokenizer->vocab_size());
+  if (const auto warning = padding_told(config, context.models.policy.vocab_size,
+                                        context.texts.tokenizer->vocab_size());
       !warning.empty())
     log_info("{}", warning);
 }
@@ -380,12 +383,13 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
     opening.preamble.mask = opening.context->mask =
         find_mask(config, opening.context->models.policy);
   fit_memory(*opening.context, world.rank(), share.memory);
-  const auto policy = make_scheduler(*opening.context);
+  const auto policy = make_scheduler(opening.context->config, opening.context->texts.prompts);
   tell_start(*opening.context, request.kind, *objective, *policy, share.cores);
   opening.preamble.sends_rollouts = opening.context->sends_rollouts =
       sends_rollouts(config, *objective, *policy);
   opening.preamble.diversity = opening.context->diversity = diversity_of(*policy);
-  check_from_archive(*opening.context, *objective);
+  check_from_archive(opening.context->config, opening.context->texts,
+                     opening.context->models.policy.max_position_embeddings, *objective);
   if (request.kind == JobKind::eval &&
       std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml"))
     remove_unfinished_evaluation(config.run.dir);
@@ -429,7 +433,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
   const bool compared =
       open_run_folder(config, resume || branch, checkpoint ? checkpoint->name() : "");
   record_directory(config.run.dir);
-  keep_text_files(text_source(config), *opening.context->format, config.run.dir);
+  keep_text_files(text_source(config), *opening.context->texts.format, config.run.dir);
   if (checkpoint) opening.preamble.checkpoint = checkpoint->name();
   if (resume) {  // also without a config.toml, which somebody may have removed
     std::vector<io::PublishedFile> keep;

@@ -41,18 +41,18 @@ class Problems {
 
 }  // namespace
 
-void check_references(const RunContext& context) {
+void check_references(const TaskSection& section, const task::PromptSet& prompts,
+                      const reward::Grader& grader) {
   constexpr std::size_t kWarned = 10, kRefused = 100;
   constexpr std::size_t kFew = 3;  // this many rows are printed one by one, whatever share they are
-  const TaskSection& section = context.config.task;
   if (!task::reads_rows(section)) return;
   Problems unusable(kRefused), unreadable(kWarned);
   std::size_t all = 0;
   for (const Split split : {Split::train, Split::validation, Split::heldout}) {
-    for (const Prompt& prompt : context.prompts.of(split)) {
+    for (const Prompt& prompt : prompts.of(split)) {
       ++all;
       try {
-        if (auto problem = context.grader->reference_problem(prompt); !problem.empty())
+        if (auto problem = grader.reference_problem(prompt); !problem.empty())
           unreadable.add(prompt, std::move(problem));
       } catch (const InputError& error) {
         unusable.add(prompt, error.what());
@@ -67,7 +67,7 @@ void check_references(const RunContext& context) {
   if (unusable.count() > kFew && 2 * unusable.count() > all)
     told = {fmt::format(
         "the verifier {} can use {} of {} references; of the others, {}, or name another in reward.verifier, or leave that out",
-        context.grader->name(), all - unusable.count(), all, told.front())};
+        grader.name(), all - unusable.count(), all, told.front())};
   std::vector<Fault> faults;
   for (std::string& message : told)
     faults.push_back({.message = std::move(message), .is_placed = true});

@@ -2,13 +2,16 @@
 // right as they are.
 #pragma once
 
-#include "run/context/run_context.hpp"
+#include "core/run_config.hpp"
+#include "reward/verifier.hpp"
+#include "task/task.hpp"
 
 namespace rollcall::run {
 
 /// Throws InputError, naming lines, for references of a file with which no response can be
 /// compared: one mistake for each, or a single one where most rows have such a reference, since the
 /// verifier does not fit then. Warns of those that cannot be read as an answer.
-void check_references(const RunContext& context);
+void check_references(const TaskSection& section, const task::PromptSet& prompts,
+                      const reward::Grader& grader);
 
 }  // namespace rollcall::run

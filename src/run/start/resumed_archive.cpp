@@ -4,8 +4,8 @@
 #include "base/errors/error.hpp"
 #include "io/archive.hpp"
 #include "io/verify.hpp"
-#include "run/context/run_context.hpp"
 #include "run/folder/recorded_settings.hpp"
+#include "run/messages/purposes.hpp"
 
 #include <fmt/format.h>
 

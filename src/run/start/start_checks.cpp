@@ -11,6 +11,7 @@
 #include "reward/judge_verdict.hpp"
 #include "run/context/models_of.hpp"
 #include "run/context/recipe_needs.hpp"
+#include "run/context/run_context.hpp"
 #include "run/context/self_judging.hpp"
 #include "run/context/step_bounds.hpp"
 #include "run/folder/recorded_settings.hpp"
@@ -282,7 +283,7 @@ std::string evaluation_told(const RunContext& context) {
   constexpr std::int64_t kMinutes = 10'000;  // rollouts: a model of 0.1 billion weights takes a few
                                              // minutes for them on one node
   const RunConfig& c = context.config;
-  const auto prompts = std::int64_t(context.prompts.heldout.size()),
+  const auto prompts = std::int64_t(context.texts.prompts.heldout.size()),
              rollouts = prompts * c.eval.samples,
              trained = c.train.steps * c.train.prompts_per_step * c.train.rollouts_per_prompt;
   const int times = int(c.eval.before) + int(c.eval.after);
@@ -304,7 +305,7 @@ std::vector<std::string> costly_settings(const RunContext& context, int cores) {
         "run.threads is {}, and a rank may use {} cores here: threads that wait for a core make every step slower; leave it out, or ask for "
         "more cores a rank",
         c.run.threads, cores));
-  const auto prompts = std::int64_t(context.prompts.train.size());
+  const auto prompts = std::int64_t(context.texts.prompts.train.size());
   if (const auto told = evaluation_told(context); !told.empty()) all.push_back(told);
   if (!c.train.from_archive.empty() || c.train.steps == 0) return all;
   if (c.train.prompts_per_step > prompts)

@@ -4,8 +4,8 @@
 
 #include "base/errors/faults.hpp"
 #include "comm/communicator.hpp"
+#include "core/run_config.hpp"
 #include "method/method.hpp"
-#include "run/context/run_context.hpp"
 #include "run/folder/job_request.hpp"
 #include "scheduling/scheduler.hpp"
 
@@ -15,6 +15,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// The rows of tables that the settings name. A member is null where its settings are wrong.
 struct Named {

@@ -10,7 +10,9 @@
 #include "method/columns.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
 #include "run/context/more_positions.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/folder/run_folder.hpp"
+#include "run/messages/purposes.hpp"
 #include "run/step/group_training.hpp"
 
 #include <fmt/format.h>
@@ -93,11 +95,14 @@ SamplingParams stored_sampling(const io::Source& source, SamplingParams here, fl
 
 }  // namespace
 
-ArchivedSteps::ArchivedSteps(const RunContext& context, bool tells)
-    : context_(&context),
+ArchivedSteps::ArchivedSteps(const RunConfig& config, const RunTexts& texts, std::int64_t positions,
+                             bool tells)
+    : config_(&config),
+      texts_(&texts),
+      positions_(positions),
       tells_(tells),
-      prompts_(context),
-      source_(context.config.train.from_archive) {
+      prompts_(texts),
+      source_(config.train.from_archive) {
   const auto source = complete_source(source_);
   for (const auto& entry : source.packed) {
     if (entry.purpose != purpose_name(Purpose::train)) continue;
@@ -180,8 +185,7 @@ void ArchivedSteps::tell(const io::ArchivedGroup& group, PromptId prompt) {
 /// Compares the stored texts with those to which this run's tokenizer decodes the stored tokens.
 /// The archive does not name its tokenizer, and equal texts say more than an equal name.
 void ArchivedSteps::check(const Group& group) const {
-  const std::int64_t vocabulary = context_->tokenizer->vocab_size(),
-                     positions = context_->store->config().max_position_embeddings;
+  const std::int64_t vocabulary = texts_->tokenizer->vocab_size();
   const auto refuse = [&](const std::string& problem, const std::string& remedy) {
     throw InputError(error_message(
         fmt::format("{}: step {}, prompt {}: {}", source_.string(), group.id.step,
@@ -196,17 +200,17 @@ void ArchivedSteps::check(const Group& group) const {
       for (const auto token : turn.tokens)
         if (token < 0 || token >= vocabulary)
           refuse(fmt::format("token {}, but the tokenizer \"{}\" has {} tokens", token,
-                             context_->tokenizer->name(), vocabulary),
+                             texts_->tokenizer->name(), vocabulary),
                  "set text.tokenizer as that run did");
     }
-    if (length > positions)
-      refuse(fmt::format("{} tokens, but the model has {} positions", length, positions),
-             more_positions(context_->config, length));
-    if (const std::string text = context_->format->answer_text(answer_ids(rollout));
-        text != rollout.text && older_text(*context_->format, rollout) != rollout.text)
+    if (length > positions_)
+      refuse(fmt::format("{} tokens, but the model has {} positions", length, positions_),
+             more_positions(*config_, length));
+    if (const std::string text = texts_->format->answer_text(answer_ids(rollout));
+        text != rollout.text && older_text(*texts_->format, rollout) != rollout.text)
       refuse(fmt::format(
                  "tokens that decode to \"{}\" with the tokenizer \"{}\" but were stored as \"{}\"",
-                 text, context_->tokenizer->name(), rollout.text),
+                 text, texts_->tokenizer->name(), rollout.text),
              "set text.tokenizer as that run did");
   }
 }
@@ -225,14 +229,15 @@ std::string truncated_draws_told(const StepBatch& step) {
       mass / tokens);
 }
 
-void check_from_archive(const RunContext& context, const method::Objective& objective) {
-  if (context.config.train.from_archive.empty()) return;
-  const auto& path = context.config.train.from_archive;
+void check_from_archive(const RunConfig& config, const RunTexts& texts, std::int64_t positions,
+                        const method::Objective& objective) {
+  if (config.train.from_archive.empty()) return;
+  const auto& path = config.train.from_archive;
   if (const auto left_out = io::open_source(path).loose.size() - complete_source(path).loose.size();
       left_out > 0)
     log_warning("{}: {} shards are left out: no checkpoint says that their steps are complete",
                 path, left_out);
-  ArchivedSteps steps(context);
+  ArchivedSteps steps(config, texts, positions);
   const StepBatch first = steps.read(1);
   const auto columns = objective.columns();
   const bool greedy =
@@ -240,21 +245,20 @@ void check_from_archive(const RunContext& context, const method::Objective& obje
   require<ConfigError>(
       !greedy || !first.greedy.empty(),
       fmt::format("objective.recipe {} compares with greedy answers, and {} holds none",
-                  context.config.objective.recipe, context.config.train.from_archive),
+                  config.objective.recipe, config.train.from_archive),
       "they would have to be generated",
       "choose another recipe, or an archive of a run with greedy baselines");
-  const auto others = other_sampling(
-      context.config.sampling,
-      stored_sampling(io::open_source(path), context.config.sampling, steps.temperature()));
+  const auto others =
+      other_sampling(config.sampling,
+                     stored_sampling(io::open_source(path), config.sampling, steps.temperature()));
   if (!others.empty())
     log_warning(
         "{} was sampled with other settings: {}; its log-probs are those of its own temperature, and gradients those of this run's",
         path, fmt::join(others, "; "));
   if (const auto told = truncated_draws_told(first); !told.empty())
     log_warning("{}: {}", path, told);
-  log_info("training from {} archived steps of {}{}", steps.size(),
-           context.config.train.from_archive,
-           steps.size() < context.config.train.steps ? ", repeatedly" : "");
+  log_info("training from {} archived steps of {}{}", steps.size(), config.train.from_archive,
+           steps.size() < config.train.steps ? ", repeatedly" : "");
 }
 
 std::vector<std::int64_t> archived_rollouts(const RunConfig& config) {

@@ -2,9 +2,11 @@
 // run that trains from an archive alone.
 #pragma once
 
+#include "core/rollout.hpp"
+#include "core/run_config.hpp"
 #include "method/method.hpp"
 #include "model/engine/policy.hpp"
-#include "run/context/run_context.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/context/stored_prompts.hpp"
 #include "run/step/step_batch.hpp"
 
@@ -22,8 +24,10 @@ class ArchivedSteps {
   /// Opens the run folder or HDF5 file that train.from_archive names. Throws InputError when it
   /// holds no training step, or rollouts that the tokenizer or the model of this run cannot have
   /// written: tokens that decode to another text, or that the model has no embeddings or positions
-  /// for. `tells`: log once for each setting of which the stored rollouts differ from the run file.
-  explicit ArchivedSteps(const RunContext& context, bool tells = false);
+  /// for. `positions`: how many tokens the policy can read (ModelConfig::max_position_embeddings).
+  /// `tells`: log once for each setting of which the stored rollouts differ from the run file.
+  ArchivedSteps(const RunConfig& config, const RunTexts& texts, std::int64_t positions,
+                bool tells = false);
   std::int64_t size() const { return std::int64_t(steps_.size()); }
   /// The rollouts of training step `step`, counted from 1. The first archived step follows the last
   /// one again.
@@ -38,7 +42,9 @@ class ArchivedSteps {
   GroupId place(const io::ArchivedGroup& group);
   void tell(const io::ArchivedGroup& group, PromptId prompt);
 
-  const RunContext* context_;
+  const RunConfig* config_;
+  const RunTexts* texts_;
+  std::int64_t positions_;
   bool tells_;
   StoredPrompts prompts_;
   std::filesystem::path source_;
@@ -58,7 +64,8 @@ std::string truncated_draws_told(const StepBatch& step);
 /// Throws ConfigError when the run file asks for something that the archive does not have, such as
 /// greedy baselines. Logs settings of [sampling] that differ from the archive's. Reads the first
 /// step.
-void check_from_archive(const RunContext& context, const method::Objective& objective);
+void check_from_archive(const RunConfig& config, const RunTexts& texts, std::int64_t positions,
+                        const method::Objective& objective);
 
 /// [steps, ascending] how many rollouts each training step of train.from_archive has; empty in a
 /// run without an archive to train from.

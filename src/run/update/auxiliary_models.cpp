@@ -8,6 +8,7 @@
 #include "model/tensors/model_folder.hpp"
 #include "run/checkpoint/part.hpp"
 #include "run/context/column_sources.hpp"
+#include "run/context/run_context.hpp"
 #include "run/generation/probes.hpp"
 #include "run/messages/message_bytes.hpp"
 #include "run/update/gradient_cosines.hpp"
@@ -87,15 +88,15 @@ void check_companions(const RunConfig& config, const method::Objective& objectiv
       "there is nothing to distil from", "set teacher.model to a model folder");
 }
 
-void check_predictions(const RunContext& context, const method::Objective& objective) {
-  const auto& prompts = context.prompts.train;
+void check_predictions(const RunConfig& config, const std::vector<Prompt>& prompts,
+                       const method::Objective& objective) {
   require<ConfigError>(
       !has(objective.columns(), column::predicted) ||
           std::none_of(prompts.begin(), prompts.end(),
                        [](const Prompt& p) { return std::isnan(p.prior); }),
       fmt::format(
           "objective.recipe {} requires a value model's prediction for every prompt, which this run does not provide",
-          context.config.objective.recipe),
+          config.objective.recipe),
       "the prediction is its baseline",
       "name the key of the question file that holds it in task.fields.prior; the tracked success stands in where objective.knobs says so "
       "(rollcall recipes NAME)");
@@ -106,7 +107,8 @@ AuxiliaryModels::AuxiliaryModels(RunContext& context, const method::Objective& o
     : context_(&context), ranks_(&ranks) {
   Faults faults;
   check_companions(context.config, objective, faults);
-  faults.check({}, [&] { check_predictions(context, objective); });
+  faults.check({},
+               [&] { check_predictions(context.config, context.texts.prompts.train, objective); });
   faults.require_none();
   for (const auto& name : objective.columns()) {
     if (name.starts_with(column::draw_hits)) {
@@ -126,7 +128,7 @@ AuxiliaryModels::AuxiliaryModels(RunContext& context, const method::Objective& o
   if (wants(column::teacher_logprob) || wants(column::teacher_kl)) {
     teacher_.emplace(read_policy(context.config.teacher.model, *context.store, "teacher.model"));
   }
-  if (wants(column::reference_logprob)) reference_.emplace(context);
+  if (wants(column::reference_logprob)) reference_.emplace(context.config, *context.store);
 }
 
 std::vector<AuxiliaryModels::MicroBatchColumns> AuxiliaryModels::over_micro_batches(
@@ -135,13 +137,13 @@ std::vector<AuxiliaryModels::MicroBatchColumns> AuxiliaryModels::over_micro_batc
   if (count == 0) return {};
   const auto mine = own_micro_batches(std::int64_t(count), *ranks_);
   std::vector<std::pair<std::int64_t, MicroBatchColumns>> own(mine.size());
-  context_->micro_batches->run(
+  context_->threads.micro_batches->run(
       std::int64_t(mine.size()), [&](model::MicroBatchRunner& runner, std::int64_t i) {
-        if (context_->cut->wanted()) return;
+        if (context_->threads.cut->wanted()) return;
         const std::int64_t micro_batch = mine[std::size_t(i)];
         own[std::size_t(i)] = {micro_batch, pass(runner, std::size_t(micro_batch))};
       });
-  context_->cut->agree(*ranks_);
+  context_->threads.cut->agree(*ranks_);
   std::vector<MicroBatchColumns> all{count};
   for (const auto& bytes : ranks_->gather_all(to_bytes(own))) {
     for (auto& [micro_batch, columns] :
@@ -333,9 +335,9 @@ void AuxiliaryModels::add_step_columns(StepBatch& batch) {
 std::map<std::string, double> AuxiliaryModels::add_probe_columns(StepBatch& batch,
                                                                  std::uint64_t step) {
   if (!wants(column::probe_confidence)) return {};
-  const auto ends = step_ends(*context_, batch);
+  const auto ends = step_ends(*context_->texts.tokenizer, context_->config.probes.delimiter, batch);
   const double temperature = temperature_of(context_->config.probes.temperature);
-  StepBatch asked = reference_answers(*context_, batch, ends);
+  StepBatch asked = reference_answers(context_->texts, context_->config.probes.opener, batch, ends);
   fill(asked, indices(0, ends.size()), {"probes"},
        [&](model::MicroBatchRunner& runner, const model::MicroBatch& micro_batch) {
          return MicroBatchColumns{

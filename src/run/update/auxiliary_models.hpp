@@ -2,14 +2,19 @@
 // a teacher or a value head.
 #pragma once
 
+#include "base/errors/faults.hpp"
 #include "comm/communicator.hpp"
+#include "core/rollout.hpp"
+#include "core/run_config.hpp"
 #include "io/checkpoint.hpp"
 #include "method/method.hpp"
 #include "model/train/value_head.hpp"
-#include "run/context/run_context.hpp"
 #include "run/step/step_batch.hpp"
 #include "run/update/reference_model.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,11 +25,14 @@
 
 namespace rollcall::run {
 
+struct RunContext;
+
 /// Reports what the objective reads and the run file does not provide: a column, a knob without a
 /// default, a teacher.
 void check_companions(const RunConfig& config, const method::Objective& objective, Faults& faults);
 /// Throws ConfigError where the objective reads predictions and a training prompt has none.
-void check_predictions(const RunContext& context, const method::Objective& objective);
+void check_predictions(const RunConfig& config, const std::vector<Prompt>& prompts,
+                       const method::Objective& objective);
 
 class AuxiliaryModels {
  public:
@@ -61,13 +69,13 @@ class AuxiliaryModels {
   void take_current(const StepBatch& batch, const std::vector<std::size_t>& groups,
                     TrainBatch& train) const;
 
-  /// [groups] log-probs of the policy tokens of all rollouts, one rollout after the other, under the
-  /// current policy.
+  /// [groups] log-probs of the policy tokens of all rollouts, one rollout after the other, under
+  /// the current policy.
   std::vector<std::vector<float>> logprobs_now(StepBatch& batch);
 
   /// How many tokens forward passes of all ranks ran since the last call, by the name of the pass:
-  /// reference, teacher, ... (report/DIAGNOSES.md). A rank without a micro-batch does not know those
-  /// of the policy's own pass; the leader, which reports, always has one.
+  /// reference, teacher, ... (report/DIAGNOSES.md). A rank without a micro-batch does not know
+  /// those of the policy's own pass; the leader, which reports, always has one.
   std::map<std::string, double> take_forward_tokens() { return std::exchange(forward_tokens_, {}); }
   /// Counts the tokens of a pass over all micro-batches.
   void note_forward(const std::string& pass, const TrainBatch& train);
@@ -82,14 +90,14 @@ class AuxiliaryModels {
   using MicroBatchColumns = std::map<std::string, std::vector<float>>;
   using MicroBatchPass = std::function<MicroBatchColumns(model::MicroBatchRunner& runner,
                                                          const model::MicroBatch& micro_batch)>;
-  /// Adds the columns that `pass` returns for each micro-batch to these groups. `names`: the forward
-  /// passes that it makes, for take_forward_tokens().
+  /// Adds the columns that `pass` returns for each micro-batch to these groups. `names`: the
+  /// forward passes that it makes, for take_forward_tokens().
   void fill(StepBatch& batch, const std::vector<std::size_t>& groups,
             const std::vector<std::string>& names, const MicroBatchPass& pass);
   void add_gradient_cosines(StepBatch& batch);
   /// Draws tokens of the policy in the place of experts'. Fills Turn::missed and miss_logprob of
-  /// `answers`, and the column of hits of `batch`. `experts`: the answers with their prompts, each in
-  /// a group of its own.
+  /// `answers`, and the column of hits of `batch`. `experts`: the answers with their prompts, each
+  /// in a group of its own.
   void add_draws(StepBatch& batch, const StepBatch& experts, const std::vector<Turn*>& answers);
   /// [micro-batches] the columns that `pass(runner, i)` returned, on every rank. Each rank runs its
   /// own micro-batches.
@@ -100,8 +108,8 @@ class AuxiliaryModels {
 
   RunContext* context_;
   comm::Communicator* ranks_;
-  /// Settings of the draws in the place of experts' tokens: the name of the column of hits, how many
-  /// draws each place has, and a factor on the temperature of sampling.
+  /// Settings of the draws in the place of experts' tokens: the name of the column of hits, how
+  /// many draws each place has, and a factor on the temperature of sampling.
   struct Draws {
     std::string column;
     std::int64_t count = 0;

@@ -4,6 +4,7 @@
 
 #include "base/errors/error.hpp"
 #include "method/columns.hpp"
+#include "run/context/run_context.hpp"
 #include "run/messages/message_bytes.hpp"
 #include "run/update/temperature.hpp"
 
@@ -154,11 +155,12 @@ std::optional<ObjectivePass::Evaluated> ObjectivePass::evaluate(const MiniBatch&
       // Not in parallel, since each micro-batch takes only milliseconds, but dozens of MB.
       for (std::int64_t i = 0; i < std::int64_t(shares.size()); ++i) evaluate_own(nullptr, i);
     } else {
-      context_->micro_batches->run(std::int64_t(shares.size()),
-                                   [&](model::MicroBatchRunner& runner, std::int64_t i) {
-                                     if (!context_->cut->wanted()) evaluate_own(&runner, i);
-                                   });
-      context_->cut->agree(*ranks_);
+      context_->threads.micro_batches->run(std::int64_t(shares.size()),
+                                           [&](model::MicroBatchRunner& runner, std::int64_t i) {
+                                             if (!context_->threads.cut->wanted())
+                                               evaluate_own(&runner, i);
+                                           });
+      context_->threads.cut->agree(*ranks_);
     }
     if (!mini.known) models_->note_forward("policy", mini.train);
     using Outcome = model::GradientSum::Outcome;

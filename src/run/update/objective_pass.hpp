@@ -3,14 +3,15 @@
 #pragma once
 
 #include "comm/communicator.hpp"
+#include "core/run_config.hpp"
 #include "method/method.hpp"
-#include "run/context/run_context.hpp"
 #include "run/messages/messages.hpp"
 #include "run/step/micro_batch_packing.hpp"
 #include "run/step/step_batch.hpp"
 #include "run/update/auxiliary_models.hpp"
 #include "run/update/prompt_columns.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -18,6 +19,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// Evaluates the objective on the mini-batches of a step. A mini-batch is prepared, evaluated and
 /// dealt: evaluate() and deal() are collective over the update ranks, and their results are the

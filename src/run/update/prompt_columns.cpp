@@ -14,9 +14,9 @@
 
 namespace rollcall::run {
 
-PromptColumns::PromptColumns(const RunContext& context, const method::Objective& objective,
-                             const ObjectiveState& state)
-    : context_(&context), objective_(&objective), state_(&state) {}
+PromptColumns::PromptColumns(const RunConfig& config, const std::vector<Prompt>& prompts,
+                             const method::Objective& objective, const ObjectiveState& state)
+    : config_(&config), prompts_(&prompts), objective_(&objective), state_(&state) {}
 
 bool PromptColumns::reads(const char* column) const {
   const auto columns = objective_->columns();
@@ -27,7 +27,7 @@ method::StepColumns PromptColumns::complete(method::StepColumns columns, const U
                                             const StepBatch& batch,
                                             const std::vector<std::size_t>& groups,
                                             const Statistics& statistics) const {
-  const auto& config = context_->config;
+  const RunConfig& config = *config_;
   columns.seed = std::uint64_t(config.run.seed), columns.step = plan.step;
   columns.progress = plan.progress;
   columns.statistics = statistics;
@@ -52,7 +52,7 @@ method::StepColumns PromptColumns::complete(method::StepColumns columns, const U
   by_prompt(column::posterior,
             [&](PromptId prompt) { return state_->success.of(prompt).posterior(); });
   by_prompt(column::predicted, [&](PromptId prompt) {
-    const bool known = prompt.value < context_->prompts.train.size();
+    const bool known = prompt.value < prompts_->size();
     require<ConfigError>(
         known || !reads(column::predicted),
         fmt::format(
@@ -60,7 +60,7 @@ method::StepColumns PromptColumns::complete(method::StepColumns columns, const U
             config.objective.recipe, plan.step),
         "nothing is predicted of it",
         "train from an archive of the same questions, or choose another recipe");
-    return known ? double(context_->prompts.train[prompt.value].prior)
+    return known ? double((*prompts_)[prompt.value].prior)
                  : std::numeric_limits<double>::quiet_NaN();
   });
   by_prompt(column::prompt_best_length,

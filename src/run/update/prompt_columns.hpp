@@ -1,8 +1,9 @@
 // What an objective reads of the step itself and of each prompt's past, as columns.
 #pragma once
 
+#include "core/rollout.hpp"
+#include "core/run_config.hpp"
 #include "method/method.hpp"
-#include "run/context/run_context.hpp"
 #include "run/messages/messages.hpp"
 #include "run/step/objective_state.hpp"
 #include "run/step/step_batch.hpp"
@@ -19,9 +20,10 @@ class PromptColumns {
  public:
   using Statistics = std::map<std::string, double>;
 
-  /// `state` is read at each call. Both arguments after the context must outlive this object.
-  PromptColumns(const RunContext& context, const method::Objective& objective,
-                const ObjectiveState& state);
+  /// `prompts`: the training prompts. `state` is read at each call. All arguments must outlive this
+  /// object.
+  PromptColumns(const RunConfig& config, const std::vector<Prompt>& prompts,
+                const method::Objective& objective, const ObjectiveState& state);
 
   /// `columns` of these groups with seed, step, progress, the moving statistics, what training
   /// decided of each rollout, and [rollouts] the tracked success, the prediction and the shortest
@@ -34,7 +36,8 @@ class PromptColumns {
  private:
   bool reads(const char* column) const;
 
-  const RunContext* context_;
+  const RunConfig* config_;
+  const std::vector<Prompt>* prompts_;
   const method::Objective* objective_;
   const ObjectiveState* state_;
 };

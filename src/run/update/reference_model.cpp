@@ -10,15 +10,16 @@
 
 namespace rollcall::run {
 
-ReferenceModel::ReferenceModel(RunContext& context) : context_(&context) {
-  if (context.config.reference.model.empty()) return;
-  auto loaded = model::read_model_folder(context.config.reference.model);
-  require<ConfigError>(std::int64_t(loaded.weights.size()) == context.store->layout().size &&
-                           loaded.config.vocab_size == context.store->config().vocab_size,
-                       fmt::format("reference.model = {} has a different shape from the policy",
-                                   context.config.reference.model),
-                       "the reference is kept beside the policy, weight by weight",
-                       "use a model of the same architecture");
+ReferenceModel::ReferenceModel(const RunConfig& config, const PolicyStore& store)
+    : settings_(&config.reference), store_(&store) {
+  if (settings_->model.empty()) return;
+  auto loaded = model::read_model_folder(settings_->model);
+  require<ConfigError>(
+      std::int64_t(loaded.weights.size()) == store.layout().size &&
+          loaded.config.vocab_size == store.config().vocab_size,
+      fmt::format("reference.model = {} has a different shape from the policy", settings_->model),
+      "the reference is kept beside the policy, weight by weight",
+      "use a model of the same architecture");
   set(std::move(loaded.weights));
 }
 
@@ -26,8 +27,7 @@ void ReferenceModel::set(model::AlignedFloats weights) {
   model_.reset();
   weights_ = std::make_shared<model::AlignedFloats>(std::move(weights));
   ++revision_;
-  model_.emplace(context_->store->config(), weights_, PolicyVersion{0},
-                 &context_->store->kernels());
+  model_.emplace(store_->config(), weights_, PolicyVersion{0}, &store_->kernels());
 }
 
 void ReferenceModel::drop() {
@@ -36,30 +36,27 @@ void ReferenceModel::drop() {
 }
 
 void ReferenceModel::begin_training() {
-  if (takes_policy()) set(model::AlignedFloats(std::as_const(*context_->store).weights()));
+  if (takes_policy()) set(model::AlignedFloats(store_->weights()));
 }
 
 bool ReferenceModel::changes(std::uint64_t step) const {
-  const auto& settings = context_->config.reference;
-  return settings.decay < 1.0 ||
-         (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0);
+  return settings_->decay < 1.0 ||
+         (settings_->refresh_every > 0 && step % std::uint64_t(settings_->refresh_every) == 0);
 }
 
 void ReferenceModel::after_step(std::uint64_t step) {
   if (!changes(step)) return;
-  const auto& settings = context_->config.reference;
-  const auto policy = std::as_const(*context_->store).weights();
-  if (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0) {
+  const auto policy = store_->weights();
+  if (settings_->refresh_every > 0 && step % std::uint64_t(settings_->refresh_every) == 0) {
     drop();
     return set(model::AlignedFloats(policy));
   }
   const auto reference = weights_->span();
   for (std::size_t i = 0; i < policy.size(); ++i)
-    reference[i] =
-        float(settings.decay * double(reference[i]) + (1.0 - settings.decay) * double(policy[i]));
+    reference[i] = float(settings_->decay * double(reference[i]) +
+                         (1.0 - settings_->decay) * double(policy[i]));
   model_.reset();
-  model_.emplace(context_->store->config(), weights_, PolicyVersion{0},
-                 &context_->store->kernels());
+  model_.emplace(store_->config(), weights_, PolicyVersion{0}, &store_->kernels());
   ++revision_;
 }
 
@@ -69,7 +66,7 @@ void ReferenceModel::add_to(io::CheckpointShare& share, const std::string& name)
   if (saved_ && *saved_ == std::pair(share.earlier, revision_)) {
     share.unchanged.push_back(file);
   } else {
-    share.files[file] = [layout = context_->store->layout(),
+    share.files[file] = [layout = store_->layout(),
                          weights = std::shared_ptr<const model::AlignedFloats>(weights_)] {
       return weights_file(layout, weights);
     };
@@ -81,8 +78,8 @@ void ReferenceModel::restore(const io::StoredCheckpoint& checkpoint) {
   const std::string file = file_of(Part::reference);
   if (checkpoint.files().contains(file)) {
     drop();
-    set(model::read_weights(context_->store->config(), checkpoint.verified(file)));
-  } else if (context_->config.reference.model.empty()) {
+    set(model::read_weights(store_->config(), checkpoint.verified(file)));
+  } else if (settings_->model.empty()) {
     drop();  // a rollback to a checkpoint from before training began
   }
 }

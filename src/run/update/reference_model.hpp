@@ -1,9 +1,10 @@
 // The frozen or slowly moving model that a KL term compares the policy with.
 #pragma once
 
+#include "core/run_config.hpp"
 #include "io/checkpoint.hpp"
 #include "model/engine/policy.hpp"
-#include "run/context/run_context.hpp"
+#include "run/policy_store/policy_store.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -19,8 +20,8 @@ namespace rollcall::run {
 class ReferenceModel {
  public:
   /// Reads reference.model where it is set. Throws ConfigError where its shape is not the policy's,
-  /// and InputError where it is no model folder.
-  explicit ReferenceModel(RunContext& context);
+  /// and InputError where it is no model folder. Both arguments must outlive the reference.
+  ReferenceModel(const RunConfig& config, const PolicyStore& store);
 
   /// The model for forward passes. There is one from begin_training() on.
   const model::PolicyModel& model() const { return *model_; }
@@ -44,7 +45,8 @@ class ReferenceModel {
   void set(model::AlignedFloats weights);
   void drop();  ///< removes the reference before another is read, since two may not fit into memory
 
-  RunContext* context_;
+  const ReferenceSection* settings_;
+  const PolicyStore* store_;
   std::shared_ptr<model::AlignedFloats> weights_;  ///< in layout order
   std::int64_t revision_ = 0;  ///< grows with every change: an unchanged reference needs no second
                                ///< copy on disk

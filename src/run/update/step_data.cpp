@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
 #include "run/context/column_sources.hpp"
+#include "run/context/run_context.hpp"
 #include "run/step/group_training.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "run/step/step_wire.hpp"
@@ -102,9 +103,13 @@ void StepData::refill_replay(const UpdatePlan& plan) {
         unrecorded);
 }
 
+bool StepData::samples() const { return context_->config.train.from_archive.empty(); }
+
 StepBatch StepData::archived_step(std::uint64_t step) {
   const bool leads = ranks_->rank() == 0;
-  if (leads && !archived_) archived_.emplace(*context_, /*tells=*/true);
+  if (leads && !archived_)
+    archived_.emplace(context_->config, context_->texts,
+                      context_->models.policy.max_position_embeddings, /*tells=*/true);
   return from_wire(
       comm::spread(*ranks_, leads ? to_wire(archived_->read(step)) : std::string(), 0));
 }
@@ -153,7 +158,7 @@ StepBatch StepData::gather(const UpdatePlan& plan) {
       rewards = [&](const StepBatch& groups) { return recipe_rewards(groups, plan); };
     replay_.add_to(batch, plan.step, rewards);
   }
-  add_experts(batch, *context_, plan.step);
+  add_experts(batch, context_->config, context_->texts, *context_->grading.grader, plan.step);
   return batch;
 }
 

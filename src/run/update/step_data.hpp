@@ -5,7 +5,6 @@
 #include "comm/communicator.hpp"
 #include "method/method.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
-#include "run/context/run_context.hpp"
 #include "run/messages/messages.hpp"
 #include "run/step/archived_steps.hpp"
 #include "run/step/shard_cache.hpp"
@@ -22,6 +21,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// Reads steps and keeps what later steps need of them. gather() and measure_drift() are collective
 /// over the update ranks.
@@ -59,7 +60,7 @@ class StepData {
                                                   const UpdatePlan& plan) const;
 
  private:
-  bool samples() const { return context_->config.train.from_archive.empty(); }
+  bool samples() const;  ///< whether the run draws its own rollouts
   StepBatch archived_step(std::uint64_t step);
   StepBatch load_step(const UpdatePlan& plan);
   void refill_replay(const UpdatePlan& plan);  ///< after a resume, for replay and drift

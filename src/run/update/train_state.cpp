@@ -9,6 +9,7 @@
 #include "run/checkpoint/part.hpp"
 #include "run/checkpoint/restore.hpp"
 #include "run/checkpoint/tensor_files.hpp"
+#include "run/context/run_context.hpp"
 
 #include <fmt/format.h>
 
@@ -65,7 +66,7 @@ std::unique_ptr<model::PolicyOptimizer> TrainState::make_optimizer() {
   own_share_ = groups_.own;
   return model::make_host_optimizer(
       store.layout(), shared_sum(store.layout(), groups_, share_offsets_),
-      {context_->workers->threads(), context_->workers->side_by_side()},
+      {context_->threads.pool->threads(), context_->threads.pool->side_by_side()},
       {context_->store->weights(), context_->store->parts()});
 }
 
@@ -131,15 +132,15 @@ std::optional<int> TrainState::sum_gradient(const std::vector<BackwardMicroBatch
   const auto rounds = (count + ranks_->size() - 1) / ranks_->size();  // micro-batches of rank 0
   for (int attempt = 0; attempt < kMostRepeats; ++attempt) {
     optimizer_->start();
-    context_->micro_batches->run(
+    context_->threads.micro_batches->run(
         std::int64_t(own.size()), [&](model::MicroBatchRunner& runner, std::int64_t i) {
-          if (context_->cut->wanted()) return optimizer_->add_none();
+          if (context_->threads.cut->wanted()) return optimizer_->add_none();
           const BackwardMicroBatch& each = own[std::size_t(i)];
           see(i, optimizer_->add(runner, context_->store->policy(), each.micro_batch, temperature,
                                  each.derivative.by));
         });
     for (auto i = std::int64_t(own.size()); i < rounds; ++i) optimizer_->add_none();
-    context_->cut->agree(*ranks_);
+    context_->threads.cut->agree(*ranks_);
     const auto outcome = optimizer_->finish(*ranks_);
     if (outcome == model::SumOutcome::nonfinite) return std::nullopt;
     if (outcome == model::SumOutcome::ready) return attempt + 1;

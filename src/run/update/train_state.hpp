@@ -7,7 +7,6 @@
 #include "io/checkpoint.hpp"
 #include "model/train/policy_optimizer.hpp"
 #include "run/checkpoint/background_task.hpp"
-#include "run/context/run_context.hpp"
 #include "run/messages/messages.hpp"
 #include "run/step/micro_batch_packing.hpp"
 
@@ -20,6 +19,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// The weights of the policy and this rank's share of the optimizer's moments. Every function but
 /// saved(), is_saving() and restore_moments() is collective over the update ranks.

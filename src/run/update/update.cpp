@@ -6,6 +6,8 @@
 #include "method/columns.hpp"
 #include "run/checkpoint/part.hpp"
 #include "run/context/column_sources.hpp"
+#include "run/context/run_context.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "run/update/gradient_cosines.hpp"
 #include "run/update/of_leader.hpp"
@@ -36,7 +38,7 @@ std::vector<BackwardMicroBatch> supervised_micro_batches(const RunContext& conte
   std::vector<BackwardMicroBatch> micro_batches;
   std::int64_t targets = 0;
   for (const PromptId id : examples) {
-    const auto& [tokens, learnt] = context.examples.at(id.value);
+    const auto& [tokens, learnt] = context.texts.examples.at(id.value);
     if (micro_batches.empty() || std::int64_t(micro_batches.back().micro_batch.tokens.size() +
                                               tokens.size()) > micro_batch_tokens)
       micro_batches.push_back({{{}, {0}, {}}, {}});
@@ -79,9 +81,9 @@ UpdateStage::UpdateStage(RunContext& context, Mailbox& mail, comm::Communicator&
                                         context.config.objective.pieces,
                                         context.config.objective.knobs)),
       models_(context, *objective_, ranks),
-      objective_state_{.success = scheduling::SuccessTracker(context.config.success,
-                                                             predictions(context.prompts.train))},
-      columns_(context, *objective_, objective_state_),
+      objective_state_{.success = scheduling::SuccessTracker(
+                           context.config.success, predictions(context.texts.prompts.train))},
+      columns_(context.config, context.texts.prompts.train, *objective_, objective_state_),
       data_(context, *objective_, columns_, ranks, kept),
       pass_(context, *objective_, models_, columns_, ranks),
       state_(context, ranks) {}

@@ -4,9 +4,9 @@
 
 #include "comm/communicator.hpp"
 #include "io/checkpoint.hpp"
+#include "io/shard_file.hpp"
 #include "method/method.hpp"
 #include "run/checkpoint/restore.hpp"
-#include "run/context/run_context.hpp"
 #include "run/messages/mailbox.hpp"
 #include "run/step/group_training.hpp"
 #include "run/step/objective_state.hpp"
@@ -18,6 +18,7 @@
 #include "run/update/step_figures.hpp"
 #include "run/update/train_state.hpp"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// Receives the coordinator's messages to the update ranks, and answers from the leader, which is
 /// rank 0 of them. A step is gathered (step_data.hpp), evaluated (objective_pass.hpp) and applied

@@ -2,6 +2,7 @@
 // and of the rollouts become the figures of the step.
 #include "base/errors/error.hpp"
 #include "base/time/clock.hpp"
+#include "run/context/run_context.hpp"
 #include "run/update/temperature.hpp"
 #include "run/update/update.hpp"
 

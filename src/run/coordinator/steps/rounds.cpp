@@ -3,7 +3,9 @@
 
 #include "base/errors/log.hpp"
 #include "core/judge_task.hpp"
+#include "run/context/run_context.hpp"
 #include "run/coordinator/steps/step_plans.hpp"
+#include "run/messages/purposes.hpp"
 #include "scheduling/composed.hpp"
 #include "sizing/aggregators.hpp"
 

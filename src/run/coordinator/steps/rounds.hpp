@@ -1,8 +1,8 @@
 // A round over the generation ranks: plans go out, and the notices of scored shards come back.
 #pragma once
 
+#include "core/plan.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
-#include "run/context/run_context.hpp"
 #include "run/coordinator/inbox.hpp"
 #include "run/coordinator/run_records.hpp"
 #include "run/coordinator/steps/step_in_flight.hpp"
@@ -15,6 +15,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 /// What came back from one round, or from all rounds of a step. Reports ascend by GroupId and files
 /// by path, whatever the order in which the notices arrived.

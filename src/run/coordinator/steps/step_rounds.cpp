@@ -4,6 +4,7 @@
 
 #include "base/time/clock.hpp"
 #include "method/columns.hpp"
+#include "run/context/run_context.hpp"
 #include "run/step/undecided.hpp"
 #include "run/workers/step_cut.hpp"
 #include "scheduling/composed.hpp"

@@ -2,9 +2,9 @@
 // closes the step and says how the groups train.
 #pragma once
 
+#include "core/plan.hpp"
 #include "method/method.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
-#include "run/context/run_context.hpp"
 #include "run/coordinator/steps/rounds.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "scheduling/scheduler.hpp"
@@ -13,6 +13,8 @@
 #include <set>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 class StepRounds {
  public:

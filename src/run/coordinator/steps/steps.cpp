@@ -3,6 +3,7 @@
 
 #include "base/time/clock.hpp"
 #include "model/train/optimizer.hpp"
+#include "run/context/run_context.hpp"
 #include "run/context/self_judging.hpp"
 #include "run/step/group_training.hpp"
 #include "watch/watcher.hpp"
@@ -77,7 +78,7 @@ Steps::Steps(const RunContext& context, const Parts& parts, Updates updates)
       archive_(&parts.archive),
       updates_(std::move(updates)),
       rounds_(context, parts.state, parts.scheduler, parts.rounds),
-      passes_(std::uint64_t(context.config.run.seed), context.examples.size()),
+      passes_(std::uint64_t(context.config.run.seed), context.texts.examples.size()),
       course_(context.config) {}
 
 void Steps::supervise() {
@@ -145,14 +146,16 @@ report::MetricRow Steps::train() {
   ++state_->train_steps;
   const auto judge_tasks = std::exchange(state_->judge_tasks, {});
   if (sampling && context_->config.self_judging.share > 0.0)
-    state_->judge_tasks =
-        make_judge_tasks(*context_, request.step + 1, merged(std::move(round.specimens)));
+    state_->judge_tasks = make_judge_tasks(context_->config, context_->texts,
+                                           context_->models.policy.max_position_embeddings,
+                                           request.step + 1, merged(std::move(round.specimens)));
 
   report::MetricRow row{"train", request.step, {report.metrics.begin(), report.metrics.end()}};
   add_choice(row, round, judge_tasks);
   const double took_s = clock.seconds();
   add_times(row, round, report, took_s, weights_s);
-  if (sampling) add_verdicts(row, context_->grader->name(), round.verdicts, round.scoring_s);
+  if (sampling)
+    add_verdicts(row, context_->grading.grader->name(), round.verdicts, round.scoring_s);
   row.values.emplace_back("timing_s/update_compute_mean", report.compute_mean_s);
   row.values.emplace_back("timing_s/update_compute_max", report.compute_max_s);
   if (sampling) {
@@ -172,7 +175,7 @@ report::MetricRow Steps::train() {
 void Steps::add_choice(report::MetricRow& row, const Round& round,
                        const std::vector<Prompt>& judge_tasks) const {
   for (const auto& metric : scheduler_->metrics()) row.values.push_back(metric);
-  const auto prompts = context_->prompts.of(Split::train).size();
+  const auto prompts = context_->texts.prompts.of(Split::train).size();
   if (context_->config.train.from_archive.empty() && prompts > 0)
     row.values.emplace_back("train/epoch", double(*state_->groups_drawn) / double(prompts));
   for (const auto& metric : judging_metrics(judge_tasks, round.judge_tasks))

@@ -2,9 +2,9 @@
 // train step of rollouts, rewards and an update.
 #pragma once
 
+#include "core/rollout.hpp"
 #include "report/metrics.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
-#include "run/context/run_context.hpp"
 #include "run/coordinator/checkpoints.hpp"
 #include "run/coordinator/run_archive.hpp"
 #include "run/coordinator/run_records.hpp"
@@ -18,6 +18,8 @@
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 class Steps {
  public:

@@ -3,6 +3,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
+#include "run/context/run_context.hpp"
 #include "run/coordinator/steps/step_plans.hpp"
 #include "run/workers/step_cut.hpp"
 

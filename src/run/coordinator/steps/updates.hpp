@@ -2,8 +2,8 @@
 // starts the transfer of the new weights, and reacts to spikes and gradients that are not finite.
 #pragma once
 
+#include "io/shard_file.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
-#include "run/context/run_context.hpp"
 #include "run/coordinator/checkpoints.hpp"
 #include "run/coordinator/inbox.hpp"
 #include "run/coordinator/steps/step_in_flight.hpp"
@@ -11,11 +11,14 @@
 #include "run/messages/messages.hpp"
 #include "scheduling/scheduler.hpp"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace rollcall::run {
+
+struct RunContext;
 
 class Updates {
  public:
