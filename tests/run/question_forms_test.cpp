@@ -159,7 +159,8 @@ TEST(QuestionForms, RefusalsNameTheSetting) {
   const auto refusal = [](const std::vector<std::string>& more) -> std::string {
     const RunFolder folder;
     try {
-      check_forms(job_of(folder, more));
+      const RunContext context = job_of(folder, more);
+      check_forms(context.config, context.texts, *context.grading.grader);
     } catch (const ConfigError& e) {
       return e.what();
     }

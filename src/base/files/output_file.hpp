@@ -56,11 +56,6 @@ inline void require_output_file(const std::filesystem::path& path, std::string_v
       fmt::format("cannot write {}: it holds something else than this command writes",
                   path.string()),
       "it would be lost", "name another file, or remove that one");
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  require<ConfigError>(
-      std::filesystem::is_directory(folder),
-      fmt::format("cannot write {}: there is no folder {}", path.string(), folder.string()),
-      "there is nowhere to write to", "make the folder, or name another file");
   require_writable(folder, path);
 }
 

@@ -12,6 +12,7 @@
 #include "run/start/reference_checks.hpp"
 #include "run/update/auxiliary_models.hpp"
 #include "run/update/experts.hpp"
+#include "task/rows/file_list.hpp"
 
 #include <fmt/format.h>
 
@@ -32,7 +33,7 @@ void check_splits(const RunContext& context, JobKind kind) {
   require<ConfigError>(kind == JobKind::eval || !context.texts.prompts.train.empty(),
                        "task.heldout_file and task.file are the same file",
                        "all of its rows are held out, and none is left to train on",
-                       "leave task.heldout_file out, which holds a tenth out, or name another");
+                       "leave task.heldout_file out, so that task.heldout_share of them is held out, or name another");
   const bool evaluates =
       kind == JobKind::eval || eval.after || (eval.before && context.config.train.steps > 0);
   require<ConfigError>(
