@@ -113,6 +113,18 @@ def verdicts(harness):
             grader.score(["3*5+25"], ["3 5 7 25=40"])[0]["verdict"] == "correct",
             "no verdicts after a refused reference",
         )
+        answers, get = grader._answers, grader._answers.get
+
+        def interrupted(**_):
+            answers.get = get
+            raise KeyboardInterrupt
+
+        answers.get = interrupted
+        refused(lambda: grader.score(["25+3*5"], ["3 5 7 25=40"]), KeyboardInterrupt)
+        check(
+            grader.score(["25+3*7"], ["3 5 7 25=40"])[0]["verdict"] == "wrong",
+            "an answer to the call that was interrupted",
+        )
         process = grader._process
     check(process.wait(10) == 0, "the process outlives its grader")
     refused(

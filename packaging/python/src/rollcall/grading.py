@@ -126,7 +126,21 @@ class Grader:
             self._process = None  # the process belongs to the one that this one was forked from
         if self._process is None or self._process.poll() is not None:
             self._process = self._start()
-        process, answers = self._process, self._answers
+        try:
+            verdicts = self._exchange(self._process, lines)
+        except BaseException:  # a Ctrl-C too: the next call would take the rest of these answers
+            self._end(kill=True)
+            raise
+        for number, verdict in enumerate(verdicts):
+            if "error" in verdict:
+                raise ProgramError(
+                    f"the verifier {self.verifier}, at response {number}: {verdict['error']}"
+                )
+        return verdicts
+
+    def _exchange(self, process: "subprocess.Popen[str]", lines: Sequence[str]) -> List[Verdict]:
+        """The process's answer to each line."""
+        answers = self._answers
         writer = threading.Thread(target=_write, args=(process, lines), daemon=True)
         writer.start()
         verdicts: List[Verdict] = []
@@ -134,7 +148,6 @@ class Grader:
             try:
                 line = answers.get(timeout=self._timeout_s)
             except queue.Empty:
-                self._end(kill=True)
                 raise ProgramError(
                     f"the verifier {self.verifier} gave no verdict on response {len(verdicts)}"
                     f" within {self._timeout_s:g} s",
@@ -144,20 +157,13 @@ class Grader:
             if line is None:
                 code = process.wait()
                 self._errors.seek(0)
-                said = self._errors.read()
-                self._end()
                 raise failure(
                     f"rollcall score --verifier {self.verifier}, at response {len(verdicts)},",
                     code,
-                    said,
+                    self._errors.read(),
                 )
             verdicts.append(json.loads(line))
         writer.join()
-        for number, verdict in enumerate(verdicts):
-            if "error" in verdict:
-                raise ProgramError(
-                    f"the verifier {self.verifier}, at response {number}: {verdict['error']}"
-                )
         return verdicts
 
     def _end(self, kill: bool = False) -> None:
