@@ -33,6 +33,21 @@ struct GroupAlignment {
     for (const auto* needed : {column::correct, column::expert, column::reference_logprob})
       knobs.needs.column(needed);
     knobs.needs.whole_groups = true;
+    knobs.reward_use.gates({.when = [] { return true; }, .heard = heard});
+  }
+
+  /// [B] the reward in groups whose own rollouts have a right and a wrong one, which alone learn
+  /// from it, and `correct` elsewhere.
+  static at::Tensor heard(const Step& step) {
+    const at::Tensor own = (step.named(column::expert) < 0.5).to(at::kDouble),
+                     correct = (step.named(column::correct) > 0.5).to(at::kDouble);
+    const at::Tensor right = step.shape.group_sum(own * correct),
+                     wrong = step.shape.group_sum(own * (1.0 - correct));
+    const at::Tensor paid = (right > 0)
+                                .logical_and(wrong > 0)
+                                .logical_and(step.shape.group_differs(step.reward))
+                                .to(at::kDouble);
+    return at::where(step.shape.over_rollouts(paid) > 0, step.reward, correct);
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {
