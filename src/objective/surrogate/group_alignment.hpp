@@ -67,8 +67,8 @@ struct GroupAlignment {
         micro_batch, -at::log_sigmoid(beta * (l.index_select(0, s) - l.index_select(0, f))), s);
     const at::Tensor mixed =
         micro_batch.over_tokens(own * micro_batch.over_group((pairs > 0).to(at::kDouble)));
-    const at::Tensor hard = micro_batch.over_tokens(
-        expert * micro_batch.over_group((micro_batch.group_sum(good) == 0).to(at::kDouble)));
+    const at::Tensor hard =
+        micro_batch.over_tokens(micro_batch.take_rollouts(imitated(micro_batch.step)));
     const at::Tensor on_policy =
         alpha * clipped.loss + (1.0 - alpha) * group_loss_on_tokens(micro_batch, aligned);
     return {mixed * on_policy - hard * gamma * micro_batch.logprob,
