@@ -62,8 +62,8 @@ void bind_judge(ConfigSchema& s, JudgeSection& j) {
          "ranks of its own, the last of the job; 0: the scoring ranks judge", kCount);
   s.bind(
       "judge.prompt", &j.prompt,
-      "what it is asked, with {prompt}, {response} and {answer}; empty: whether the answer agrees "
-      "with the reference");
+      "what it is asked, with {prompt}, {response} and {answer}, and {other} where it compares the "
+      "answers of a prompt in pairs; empty: whether the answer agrees with the reference");
   s.bind("judge.system", &j.system, "judge: system message; empty: none is given");
   s.bind("judge.assistant_prefix", &j.assistant_prefix,
          "judge: beginning of what it writes, given with the question");

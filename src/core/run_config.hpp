@@ -104,7 +104,8 @@ struct JudgeSection {
   std::string asked = "all";        ///< all | correct: which answers the judge is asked about
   std::int64_t ranks = 0;  ///< ranks for the judge alone, the last ones of the job; 0: the scoring
                            ///< ranks run it
-  std::string prompt;      ///< the question to the judge, with {prompt}, {response} and {answer};
+  std::string prompt;      ///< the question to the judge, with {prompt}, {response} and {answer},
+                           ///< and {other} where the answers of a prompt are compared in pairs;
                            ///< empty: the question or the conversation of judge_model.hpp
   std::string system;      ///< system message in the judge's chat template
   std::string assistant_prefix;     ///< beginning of the judge's own text
@@ -114,6 +115,11 @@ struct JudgeSection {
   std::int64_t votes = 1;           ///< verdicts drawn per answer; the component is their mean
   SamplingParams sampling{.temperature = 0.0, .max_new_tokens = 64, .stop = {}};
 };
+
+/// Whether the judge compares the answers of a prompt in pairs.
+inline bool compares(const JudgeSection& judge) {
+  return judge.prompt.find("{other}") != std::string::npos;
+}
 
 /// How a prompt becomes tokens (text/chat/prompt_format.hpp).
 struct TextSection {

@@ -109,6 +109,15 @@ void check_judge(const RunConfig& c, Faults& faults) {
               fmt::format("judge.prompt is \"{}\"", j.prompt),
               "without {response} every answer would be judged alike",
               "put {response} where the answer belongs");
+  faults.need({"judge.prompt", "judge.kind"}, !compares(j) || j.kind == "judge",
+              "judge.prompt has {other}, and judge.kind is reward_model",
+              "a reward model scores one answer, and compares none",
+              "leave {other} out, or set judge.kind=judge");
+  faults.need({"judge.prompt", "train.rollouts_per_prompt", "train.steps"},
+              !compares(j) || c.train.steps == 0 || c.train.rollouts_per_prompt > 1,
+              "judge.prompt has {other}, and train.rollouts_per_prompt is 1",
+              "an answer alone has no other of its prompt to be compared with",
+              "set train.rollouts_per_prompt to 2 or more, or leave {other} out");
   faults.need(
       {"judge.scale"},
       j.scale.size() == 2 && j.scale[0] < j.scale[1] && std::isfinite(j.scale[1] - j.scale[0]),

@@ -69,6 +69,8 @@ struct RewardSource {
   bool is_verifiers = true;         ///< it equals the verifier's reward for every rollout
   std::vector<std::string> late{};  ///< names of the reward pieces that read what only the update
                                     ///< knows
+  std::string in_place{};           ///< what the loss reads in place of the verifier's reward, as a
+                                    ///< clause; empty: it reads the reward
 };
 
 /// What a rollout teaches that is the only rollout of its prompt.
@@ -96,6 +98,8 @@ class Objective {
   /// scheduler learns from it.
   virtual std::vector<double> rewards(const StepColumns& step) const = 0;
   virtual RewardSource reward_source() const = 0;
+  virtual bool reads_component(const std::string& name) const = 0;  ///< some piece reads column
+                                                                    ///< component/NAME
   virtual std::string describe() const = 0;  ///< pieces with formulas and knobs with values, one
                                              ///< line each
   virtual std::vector<std::string> columns() const = 0;  ///< names that StepColumns::named must

@@ -17,6 +17,17 @@ inline at::Tensor accepted(const MicroBatchTensors& micro_batch) {
          (micro_batch.take_rollouts(micro_batch.step.named(column::correct)) > 0.5).to(at::kDouble);
 }
 
+/// [B] 1 for an expert's rollout of a prompt without a right rollout of the policy's own, else 0.
+/// Own rollouts with tokens count whether or not they train: a scheduler that leaves a solved
+/// prompt's rollouts out does not make its expert one to imitate.
+inline at::Tensor imitated(const Step& step) {
+  const at::Tensor expert = (step.named(column::expert) > 0.5).to(at::kDouble),
+                   own = (step.shape.length > 0).to(at::kDouble) * (1.0 - expert);
+  const at::Tensor right =
+      step.shape.group_sum(own * (step.named(column::correct) > 0.5).to(at::kDouble));
+  return expert * step.shape.over_rollouts((right == 0).to(at::kDouble));
+}
+
 /// [L] score of each rollout over its trained tokens: the mean of lp, the mean of exp(lp - anchor),
 /// the mean of lp - anchor, or the sum of lp - anchor. Here lp is the log-prob under the current
 /// policy, and log-ratios are held within +-20.

@@ -138,7 +138,11 @@ class LoadedObjective final : public method::Objective {
     return {paid.const_data_ptr<double>(), paid.const_data_ptr<double>() + paid.numel()};
   }
   method::RewardSource reward_source() const override {
-    return {objective_->pays_verifiers(), objective_->late_rewards()};
+    return {objective_->pays_verifiers(), objective_->late_rewards(),
+            objective_->in_place_of_verifiers()};
+  }
+  bool reads_component(const std::string& name) const override {
+    return objective_->reads_component(name);
   }
   std::string describe() const override { return objective_->describe(); }
   std::vector<std::string> columns() const override { return objective_->columns(); }

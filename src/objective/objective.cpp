@@ -376,15 +376,35 @@ at::Tensor Objective::rewards(const StepColumns& columns) const {
       step.reward = shaped.reward;
   }
   const TrainsOn* const other = resolved_->knobs.reward_use.in_place_of_reward();
-  return other != nullptr && other->paid ? other->paid(step) : step.reward;
+  if (other != nullptr && other->paid) step.reward = other->paid(step);
+  for (const Gate* gate : resolved_->knobs.reward_use.gates()) step.reward = gate->heard(step);
+  return step.reward;
 }
 
 bool Objective::pays_verifiers() const {
   const auto& rewards = resolved_->rewards;
   const TrainsOn* const other = resolved_->knobs.reward_use.in_place_of_reward();
+  const auto gates = resolved_->knobs.reward_use.gates();
   return (other == nullptr || !other->paid) &&
+         std::all_of(gates.begin(), gates.end(), [](const Gate* g) { return g->by_verifier; }) &&
          std::all_of(rewards.begin(), rewards.end(),
                      [](const auto& r) { return sight_of(r.name) == Sight::unheard; });
+}
+
+std::string Objective::in_place_of_verifiers() const {
+  const TrainsOn* const other = resolved_->knobs.reward_use.in_place_of_reward();
+  if (other != nullptr)
+    return fmt::format("{} {} trains on {}", other->family, other->piece, other->what);
+  for (const auto& reward : resolved_->rewards)
+    if (effect_of(reward.name) == Effect::replaces)
+      return fmt::format("reward {} replaces the verifier's reward", reward.name);
+  return {};
+}
+
+bool Objective::reads_component(const std::string& name) const {
+  const auto columns = resolved_->knobs.needs.column_names();
+  return resolved_->knobs.reward_use.components_read() ||
+         std::find(columns.begin(), columns.end(), "component/" + name) != columns.end();
 }
 
 std::vector<std::string> Objective::late_rewards() const {

@@ -102,9 +102,13 @@ class Objective {
 
   /// [B] what each rollout is paid, before a normalisation and before the cost of a divergence.
   /// Where the loss does not read the reward, these are the numbers on which it trains instead
-  /// (RewardUse::trains_on).
+  /// (RewardUse::trains_on), and where another quantity decides which groups learn, a group that
+  /// learns nothing has equal numbers (RewardUse::gates).
   at::Tensor rewards(const StepColumns& step) const;
   bool pays_verifiers() const;  ///< rewards() equals StepColumns::reward for all rollouts
+  /// What the loss reads in place of the verifier's reward, as a clause; empty: it reads the reward.
+  std::string in_place_of_verifiers() const;
+  bool reads_component(const std::string& name) const;  ///< some piece reads column component/NAME
   /// Names of the reward pieces that read what only the update knows.
   std::vector<std::string> late_rewards() const;
   std::string describe() const;  ///< pieces with formulas and knobs with values, one line each

@@ -7,6 +7,13 @@
 #include <utility>
 
 namespace rollcall::objective {
+namespace {
+
+bool any(const std::vector<std::function<bool()>>& conditions) {
+  return std::any_of(conditions.begin(), conditions.end(), [](const auto& when) { return when(); });
+}
+
+}  // namespace
 
 void RewardUse::enter(std::string_view family, std::string_view piece) {
   family_ = family;
@@ -27,12 +34,22 @@ const TrainsOn* RewardUse::in_place_of_reward() const {
   return first;
 }
 
+std::vector<const Gate*> RewardUse::gates() const {
+  std::vector<const Gate*> all;
+  for (const Gate& gate : gates_)
+    if (gate.when()) all.push_back(&gate);
+  return all;
+}
+
+void RewardUse::reads_components(std::function<bool()> when) {
+  reads_components_.push_back(std::move(when));
+}
+
+bool RewardUse::components_read() const { return any(reads_components_); }
+
 void RewardUse::pays_tokens(std::function<bool()> when) { pays_tokens_.push_back(std::move(when)); }
 
-bool RewardUse::tokens_paid() const {
-  return std::any_of(pays_tokens_.begin(), pays_tokens_.end(),
-                     [](const auto& when) { return when(); });
-}
+bool RewardUse::tokens_paid() const { return any(pays_tokens_); }
 
 void RewardUse::subtracts_verifiers(std::function<bool()> when, std::function<std::string()> what) {
   subtracts_.push_back({std::move(when), std::move(what)});

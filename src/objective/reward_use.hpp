@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rollcall::objective {
@@ -24,6 +25,15 @@ struct TrainsOn {
                                                 ///< verdict
 };
 
+/// Which rollouts learn from the reward, where another quantity than the reward decides that.
+struct Gate {
+  std::function<bool()> when;
+  /// [B] from which a scheduler learns: Step::reward in groups that learn from it, and equal
+  /// numbers in groups that learn nothing.
+  std::function<at::Tensor(const Step&)> heard;
+  bool by_verifier = false;  ///< where Step::reward is the verifier's, `heard` is so too
+};
+
 /// Pieces state this while they are made; `when` is asked after all settings are made.
 class RewardUse {
  public:
@@ -37,6 +47,15 @@ class RewardUse {
   /// The first chosen piece that trains on something else, or null where the loss reads the reward.
   /// A surrogate comes before an advantage, because it decides what the advantage is used for.
   const TrainsOn* in_place_of_reward() const;
+
+  /// For a piece that decides which groups learn from the reward.
+  void gates(Gate gate) { gates_.push_back(std::move(gate)); }
+  /// The gates of the chosen pieces, in their order.
+  std::vector<const Gate*> gates() const;
+
+  /// For a piece that reads all of the columns component/NAME, without naming them in its needs.
+  void reads_components(std::function<bool()> when);
+  bool components_read() const;
 
   bool reads_token_rewards = false;  ///< the advantage reads Step::token_reward
   /// For a reward piece that pays single tokens instead of rollouts.
@@ -56,7 +75,8 @@ class RewardUse {
   };
   std::string family_, piece_;
   std::vector<TrainsOn> trains_on_;
-  std::vector<std::function<bool()>> pays_tokens_;
+  std::vector<Gate> gates_;
+  std::vector<std::function<bool()>> pays_tokens_, reads_components_;
   std::vector<Subtracted> subtracts_;
 };
 

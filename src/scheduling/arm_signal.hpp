@@ -26,8 +26,9 @@ class ArmSignal {
   /// NaN where the gain is unknown: without rewards, for a variance of one reward, or without a
   /// loss.
   double gain(const GroupReport& report, std::size_t n) const;
-  double least(double cap) const;  ///< smallest and largest gain; a loss has no range of its own,
-                                   ///< so its range ends at `cap`
+  /// Smallest and largest gain for rewards in [0, 1]. A loss has no range of its own, so its range
+  /// ends at `cap`. Gains of rewards beyond [0, 1] may lie outside.
+  double least(double cap) const;
   double most(double cap) const;
 
  private:

@@ -194,6 +194,7 @@ BESIDE = {
     "sft.thought_dropout": ['task.forms=["think"]'],
     "task.name": ["task.file=QUESTIONS"], "train.rollouts_per_prompt": ["scheduler.max_rollouts=64"],
     "objective.recipe": ["judge.model=RUN", "judge.component=votes"], "objective.knobs.kl_anchor": ["objective.pieces.regularizer=kl"],
+    "objective.knobs.omit_components": ["objective.pieces.reward=components", "judge.model=RUN"],
 }
 OF_THE_READER = {"judge.model", "model.path", "run.dir", "task.file"}  # folders and files that are not here
 ALONE = ("objective.", "reward.", "task.")  # settings of one section that do not go together

@@ -34,6 +34,9 @@ RC_GTEST_PROP(Moving, SchedulesByProgressOrStep, ()) {
   EXPECT_DOUBLE_EQ(d3s.at("rollouts_share"), 0.375);
   EXPECT_DOUBLE_EQ(d3s.at("tokens_share"), 0.375);
   EXPECT_DOUBLE_EQ(moving("rmt", 1.0, 1).at("length_budget"), 160.0);
+  EXPECT_EQ(moving("kimi15", 0.25, 1).at("group_length_weight"), 0.0);
+  EXPECT_EQ(moving("kimi15", 0.5, 1).at("group_length_weight"), 0.5);
+  EXPECT_EQ(moving("kimi15", 0.5, 1, {}, {{"group_length_from", "0"}}), Named());
 }
 
 RC_GTEST_PROP(Moving, ControllersAndStatistics, ()) {

@@ -54,6 +54,33 @@ TEST(RewardSight, IsTheVerdictWhereTheLossReadsIt) {
   EXPECT_TRUE(Objective("otr").pays_verifiers()) << "verdicts do not enter its loss at all";
 }
 
+/// Rewards that differ teach nothing in a group that the loss leaves out for another reason.
+TEST(RewardSight, IsEqualInGroupsThatTheLossLeavesOut) {
+  auto columns = random_step({2, 2, 2, 2}, 1, 0.3).columns();
+  columns.reward = at::tensor({1.5, 1.0, 1.5, 0.25, 0.5, 0.0, 1.0, 1.0}, at::kDouble);
+  columns.named["correct"] = at::tensor({1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0}, at::kDouble);
+  columns.named["expert"] = at::zeros({8}, at::kDouble);
+  const Objective dypo("dypo");
+  EXPECT_FALSE(dypo.pays_verifiers());
+  EXPECT_TRUE(at::equal(dypo.rewards(columns),
+                        at::tensor({1.0, 1.0, 1.5, 0.25, 0.0, 0.0, 1.0, 0.0}, at::kDouble)))
+      << "all right, mixed, all wrong, and a pair of equal rewards that the contrast teaches";
+  columns.named["expert"] = at::tensor({0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0}, at::kDouble);
+  EXPECT_TRUE(at::equal(dypo.rewards(columns).slice(0, 2, 4), at::tensor({1.0, 0.0}, at::kDouble)))
+      << "an expert's text does not make a prompt mixed";
+
+  columns.reward = columns.named["correct"];
+  const Objective unlikely("unlikeliness"), shaped("unlikeliness", {}, {{"equal_by", "shaped"}});
+  EXPECT_FALSE(unlikely.pays_verifiers());
+  const at::Tensor heard = unlikely.rewards(columns), plain = shaped.rewards(columns);
+  EXPECT_FALSE(at::equal(plain[0], plain[1])) << "the likelier of two right answers is paid less";
+  EXPECT_TRUE(at::equal(heard.slice(0, 0, 2), at::tensor({1.0, 1.0}, at::kDouble)))
+      << "its group is dropped by the verifier's rewards";
+  EXPECT_TRUE(at::equal(heard.slice(0, 2, 8), plain.slice(0, 2, 8)));
+  EXPECT_TRUE(Objective("unlikeliness", {{"reward", "none"}}).pays_verifiers());
+  EXPECT_TRUE(Objective("nft").pays_verifiers());
+}
+
 TEST(RewardSight, KnowsWhatReplacesAndWhatLeavesTheRewardAlone) {
   const auto columns = random_step({5, 4, 3}, 1, 0.3).columns();
   for (const auto& piece : objective::rewards()) {

@@ -22,10 +22,11 @@ std::string refusal(const std::string& keep_best, const std::string& recipe = "g
 }
 
 TEST(MetricNames, AreThoseThatAStepOfTheRunCanMeasure) {
-  for (const char* name : {"", "actor/grad_norm", "-actor/ppo_kl_last", "critic/positive_share",
-                           "critic/component/format/mean", "validation/pass_at_1", "timing_s/step",
-                           "rollout_alloc/class_share/3", "curriculum/share/2", "gdro/best_count/0",
-                           "gdro/count_spread/5"})
+  for (const char* name :
+       {"", "actor/grad_norm", "-actor/ppo_kl_last", "critic/positive_share",
+        "critic/component/format/mean", "validation/pass_at_1", "timing_s/step",
+        "rollout_alloc/class_share/3", "curriculum/share/2", "gdro/best_count/0",
+        "gdro/count_spread/5", "gdro/clipped_gains", "gdro/clipped_scores", "bandit/clipped_pay"})
     EXPECT_EQ(refusal(name), "") << name;
   EXPECT_EQ(refusal("actor/value_loss", "ppo"), "");
 }

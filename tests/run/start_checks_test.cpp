@@ -287,5 +287,49 @@ TEST(StartChecks, ARolloutAloneMustTeachSomething) {
   EXPECT_EQ(told(with("objective.recipe=ppo")), "") << "it compares with its value head";
 }
 
+TEST(StartChecks, RewardsThatNothingLearnsFromAreTold) {
+  const auto told = [](const std::vector<std::string>& settings, bool hears_rewards = true) {
+    const RunConfig config = config_of(settings);
+    std::string all;
+    for (const auto& sentence : unread_rewards_told(
+             config,
+             *method::make_objective(config.objective.recipe, config.objective.pieces,
+                                     config.objective.knobs),
+             hears_rewards))
+      all += sentence + "\n";
+    return all;
+  };
+  const std::string half = "task.format_weight=0.5";
+  for (const auto& [recipe, what] : std::vector<std::pair<std::string, std::string>>{
+           {"disco", "surrogate group_contrast trains on which answers are correct"},
+           {"wgrpo", "advantage paired_outcomes trains on which answers are correct"},
+           {"otr", "surrogate next_token trains on the texts of experts"},
+           {"gdpo", "advantage decoupled_norm trains on the verifier's components"},
+           {"ttrl", "reward majority_vote replaces the verifier's reward"},
+           {"ace-rl", "reward components replaces the verifier's reward"}}) {
+    EXPECT_THAT(told({"objective.recipe=" + recipe, half}),
+                HasSubstr("task.format_weight is 0.5, and " + what));
+    EXPECT_EQ(told({"objective.recipe=" + recipe}), "") << recipe;
+    EXPECT_EQ(told({"objective.recipe=" + recipe, half, "train.steps=0"}), "") << recipe;
+  }
+  EXPECT_THAT(told({"objective.recipe=otr", half, "scheduler.policy=dapo"}),
+              HasSubstr("what scheduler.policy dapo hears"));
+  EXPECT_THAT(told({"objective.recipe=otr", half}, false), Not(HasSubstr("hears")));
+  EXPECT_THAT(told({"objective.recipe=disco", half}), Not(HasSubstr("hears")));
+  EXPECT_THAT(told({"objective.recipe=disco", half, "scheduler.hears=verifier"}),
+              HasSubstr("hears"));
+  for (const char* recipe : {"grpo", "dypo", "dapo_overlong", "chord"})
+    EXPECT_EQ(told({std::string("objective.recipe=") + recipe, half}), "") << recipe;
+  const std::string judge = "judge.model=/nonexistent", votes = "judge.component=votes";
+  EXPECT_THAT(told({judge, votes}),
+              HasSubstr("no piece of objective.recipe grpo reads component/votes"));
+  for (const char* reads :
+       {"objective.recipe=spell", "objective.recipe=gdpo", "objective.pieces.reward=components",
+        "objective.pieces.reward=constrained"})
+    EXPECT_EQ(told({judge, votes, reads}), "") << reads;
+  EXPECT_THAT(told({judge, votes, "objective.recipe=bnpo"}), HasSubstr("component/votes"));
+  EXPECT_EQ(told({judge, votes, "objective.recipe=bnpo", "objective.knobs.components=mean"}), "");
+}
+
 }  // namespace
 }  // namespace rollcall::run

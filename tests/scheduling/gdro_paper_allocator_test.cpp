@@ -115,6 +115,20 @@ TEST(PaperGdroAllocator, ThePriceFollowsWhatArmsSpendOverTheBudget) {
   EXPECT_NEAR(missed.allocator.price(), 0.05 * (2 - 1) + 0.05 * (12 - 14), 1e-15);
 }
 
+TEST(PaperGdroAllocator, GainsBeyondTheSignalsRangeAreCounted) {
+  Setting<PaperGdroAllocator> s({"arm_signal=failure_rate"});
+  const auto clipped = [&](double reward) {
+    s.step(0, 4 * 16, [&](std::uint64_t, std::int64_t) { return reward; });
+    for (const auto& [name, value] : s.allocator.metrics())
+      if (name == "gdro/clipped_gains") return value;
+    return 0.0;
+  };
+  EXPECT_EQ(clipped(3.0), 2.0) << "the mean reward less 1 is 2 in both bins, and 0 is the most";
+  EXPECT_EQ(clipped(1.0), 0.0);
+  EXPECT_EQ(clipped(-0.5), 2.0) << "and -1 the least";
+  EXPECT_EQ(clipped(0.0), 0.0);
+}
+
 TEST(PaperGdroAllocator, RefusesStatesAndArmsThatCannotBe) {
   Setting<PaperGdroAllocator> s;
   EXPECT_THROW(s.allocator.load({{"price", 0.0}, {"log_weights", {{0.0, 0.0}}}}), StorageError);

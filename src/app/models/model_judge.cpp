@@ -30,6 +30,10 @@ RunConfig ModelJudge::load(const JudgeFlags& flags) {
                        fmt::format("judge.model of {} is empty", flags.file),
                        "it names the model that judges",
                        "set it to a model folder, there or with --set judge.model=FOLDER");
+  require<ConfigError>(!compares(config.judge),
+                       fmt::format("judge.prompt of {} has {{other}}", flags.file),
+                       "one answer is judged at a time here, and there is no other to compare with",
+                       "give a prompt without it, there or with --set judge.prompt=...");
   return config;
 }
 

@@ -1,12 +1,13 @@
 // Advantage baseline_scale: rewards minus a chosen baseline, over a spread of the whole step.
 //   A_i = r_i - b_i, less its mean over the step if recentre;  divided by the spread of r or of r -
-//   b, where that is above adv_eps
+//   b, where that is above adv_eps;  then plus accepted_bonus where the verifier accepted i
 // Source: REINFORCE++ with baseline, arXiv:2501.03262 (tokens); Lite PPO, arXiv:2508.08221 (spread
 //   of r); DLER, arXiv:2510.15110; SPO, arXiv:2509.13232 (prior); MSSR, arXiv:2512.18215
 //   (posterior); A-LoL, arXiv:2305.14718 (predicted); ReMax, arXiv:2310.10505 (greedy). The spread
-//   divides by the count, or by one less (bessel), as verl does.
+//   divides by the count, or by one less (bessel), as verl does. The bonus is that of DLER's
+//   released dp_actor.py.
 // Shapes: [B] -> [N].   Knobs: baseline, spread_of, moments_over, moments_of, recentre, bessel,
-//   adv_eps.
+//   adv_eps, accepted_bonus.
 // What differs from group_norm: there is one spread for all groups, so an uneven group is not blown
 //   up. The moments are taken over rollouts with tokens or over tokens, of all groups or only of
 //   those whose rewards differ. The latter are the groups that drop_equal_reward keeps, for papers
@@ -35,7 +36,7 @@ struct BaselineScale {
   Moments moments = Moments::rollouts;
   Groups groups = Groups::all;
   Switch recentre = Switch::no, bessel = Switch::no;
-  double eps = 1e-8;
+  double eps = 1e-8, bonus = 0.0;
 
   void bind(Knobs& knobs) {
     knobs.choice("baseline", baseline,
@@ -52,6 +53,9 @@ struct BaselineScale {
     knobs.choice("bessel", bessel, {"no", "yes"},
                  "whether the spread divides by one less than what counts");
     knobs.number("adv_eps", eps, {1e-12, 1.0}, "a spread up to this divides by 1");
+    knobs.number("accepted_bonus", bonus, {0.0, 1e6},
+                 "added to the advantage of answers that the verifier accepted");
+    knobs.needs.column([this] { return bonus > 0.0; }, column::correct);
     for (const auto& [choice, read] : columns) {
       const auto chosen = [this, wanted = choice] { return baseline == wanted; };
       knobs.needs.column(chosen, read);
@@ -78,6 +82,7 @@ struct BaselineScale {
     const double deviation = variance.sqrt().item<double>();
     if (recentre == Switch::yes) a = a - mean_of(a, weight);
     if (spread != Spread::none && deviation > eps) a = a / deviation;
+    if (bonus > 0.0) a = a + bonus * (step.named(column::correct) > 0.5).to(at::kDouble);
     return step.shape.over_tokens(a);
   }
 };

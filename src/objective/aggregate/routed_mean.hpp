@@ -1,16 +1,17 @@
 // Aggregate routed-mean: a mean over the policy's rollouts (own) of mixed prompts, plus a mean over
 // the tokens of an expert's rollouts of prompts without a success.
 //   own, where the prompt's own rollouts have a right and a wrong one: 1 / (B_mixed T_i), B_mixed
-//   the number of such rollouts;  expert, where none is right: 1 / (tokens of such experts);
+//   the number of such rollouts;  expert, where no own one is right: 1 / (tokens of such experts);
 //   else 0
 // Source: DYPO, arXiv:2604.08926: prompts are routed by their own successes, and each loss is a
 //   mean over the prompts that were routed to it.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
 // What differs from kind-mean: a rollout that has no part in its prompt's loss counts neither in a
-//   denominator nor in a regularizer. Only rollouts with a trained token decide which loss a prompt
-//   gets.
+//   denominator nor in a regularizer. Mixed prompts are those of the rollouts with a trained token;
+//   an expert is imitated where none of all own rollouts is right.
 #pragma once
 
+#include "objective/groups.hpp"
 #include "objective/pieces.hpp"
 
 namespace rollcall::objective {
@@ -34,7 +35,7 @@ struct RoutedMean {
     const at::Tensor right = step.shape.group_sum(good), wrong = step.shape.group_sum(own - good);
     const at::Tensor mixed =
         own * step.shape.over_rollouts((right > 0).logical_and(wrong > 0).to(at::kDouble));
-    const at::Tensor hard = expert * step.shape.over_rollouts((right == 0).to(at::kDouble));
+    const at::Tensor hard = imitated(step);
     return step.shape.over_tokens(mixed / (length.clamp_min(1) * mixed.sum().clamp_min(1)) +
                                   hard / (length * hard).sum().clamp_min(1));
   }

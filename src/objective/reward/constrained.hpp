@@ -16,6 +16,10 @@ struct Constrained {
   static constexpr std::string_view name = "constrained",
                                     formula = "r_i = 0 where a component/NAME_i <= 0";
 
+  void bind(Knobs& knobs) {
+    knobs.reward_use.reads_components([] { return true; });
+  }
+
   ShapedReward operator()(const Step& step) const {
     at::Tensor reward = step.reward;
     for (const auto& [unused, values] : components(step))

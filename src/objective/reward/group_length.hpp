@@ -12,6 +12,8 @@
 
 #include "objective/pieces.hpp"
 
+#include <cmath>
+
 namespace rollcall::objective {
 
 struct GroupLength {
@@ -24,6 +26,9 @@ struct GroupLength {
     knobs.number("group_length_weight", weight, {0.0, 1e6}, "weight w of the length reward");
     knobs.number("group_length_from", from, {0.0, 1.0}, "share of training after which it counts");
     knobs.needs.column(column::correct);
+    knobs.moves("group_length_weight", [this](const Step& step) {
+      return from <= 0.0 ? NAN : step.columns.progress < from ? 0.0 : weight;
+    });
   }
 
   ShapedReward operator()(const Step& step) const {

@@ -33,6 +33,21 @@ struct GroupAlignment {
     for (const auto* needed : {column::correct, column::expert, column::reference_logprob})
       knobs.needs.column(needed);
     knobs.needs.whole_groups = true;
+    knobs.reward_use.gates({.when = [] { return true; }, .heard = heard});
+  }
+
+  /// [B] the reward in groups whose own rollouts have a right and a wrong one, which alone learn
+  /// from it, and `correct` elsewhere.
+  static at::Tensor heard(const Step& step) {
+    const at::Tensor own = (step.named(column::expert) < 0.5).to(at::kDouble),
+                     correct = (step.named(column::correct) > 0.5).to(at::kDouble);
+    const at::Tensor right = step.shape.group_sum(own * correct),
+                     wrong = step.shape.group_sum(own * (1.0 - correct));
+    const at::Tensor paid = (right > 0)
+                                .logical_and(wrong > 0)
+                                .logical_and(step.shape.group_differs(step.reward))
+                                .to(at::kDouble);
+    return at::where(step.shape.over_rollouts(paid) > 0, step.reward, correct);
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {
@@ -52,8 +67,8 @@ struct GroupAlignment {
         micro_batch, -at::log_sigmoid(beta * (l.index_select(0, s) - l.index_select(0, f))), s);
     const at::Tensor mixed =
         micro_batch.over_tokens(own * micro_batch.over_group((pairs > 0).to(at::kDouble)));
-    const at::Tensor hard = micro_batch.over_tokens(
-        expert * micro_batch.over_group((micro_batch.group_sum(good) == 0).to(at::kDouble)));
+    const at::Tensor hard =
+        micro_batch.over_tokens(micro_batch.take_rollouts(imitated(micro_batch.step)));
     const at::Tensor on_policy =
         alpha * clipped.loss + (1.0 - alpha) * group_loss_on_tokens(micro_batch, aligned);
     return {mixed * on_policy - hard * gamma * micro_batch.logprob,

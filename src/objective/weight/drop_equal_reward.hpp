@@ -28,17 +28,28 @@ struct DropEqualReward {
     knobs.needs.column([this] { return which == Which::solved; }, column::correct);
     knobs.choice("equal_by", by, {"verifier", "shaped"},
                  "whether the verifier's or the shaped rewards are compared");
+    knobs.reward_use.gates({.when = [this] { return by == By::verifier; },
+                            .heard =
+                                [this](const Step& step) {
+                                  return at::where(kept(step) > 0, step.reward,
+                                                   step.columns.reward);
+                                },
+                            .by_verifier = true});
   }
 
   TokenWeight operator()(const Step& step) const {
+    return {{}, step.shape.over_tokens(kept(step))};
+  }
+
+ private:
+  /// [B] 0 for rollouts of groups that leave, else 1
+  at::Tensor kept(const Step& step) const {
     const at::Tensor& reward = by == By::verifier ? step.columns.reward : step.reward;
     at::Tensor dropped =
         step.shape.group_differs(reward).logical_not().logical_and(step.shape.group_size > 1);
     if (which == Which::solved)
       dropped = dropped.logical_and(step.shape.group_min(step.named(column::correct)) > 0.5);
-    return {
-        {},
-        step.shape.over_tokens(step.shape.over_rollouts(dropped.logical_not().to(at::kDouble)))};
+    return step.shape.over_rollouts(dropped.logical_not().to(at::kDouble));
   }
 };
 

@@ -41,9 +41,10 @@ constexpr const char* kNames[] = {
     "self_judging/majority_share", "self_judging/reflection_accuracy", "self_judging/tasks",
     "self_judging/verdict_accuracy", "success/drift_mean",
     // the scheduler
-    "curriculum/passed", "curriculum/stage", "gdro/price", "gdro/repaired", "greso/p_easy",
-    "greso/p_hard", "rollout_alloc/drawn", "rollout_alloc/entropy", "rollout_alloc/max",
-    "rollout_alloc/mean", "rollout_alloc/min", "rollout_alloc/std", "rollout_alloc/total_budget",
+    "bandit/clipped_pay", "curriculum/passed", "curriculum/stage", "gdro/clipped_gains",
+    "gdro/clipped_scores", "gdro/price", "gdro/repaired", "greso/p_easy", "greso/p_hard",
+    "rollout_alloc/drawn", "rollout_alloc/entropy", "rollout_alloc/max", "rollout_alloc/mean",
+    "rollout_alloc/min", "rollout_alloc/std", "rollout_alloc/total_budget",
     "rollout_alloc/trained"};
 constexpr const char* kFamilies[] = {"bandit/value/",
                                      "curriculum/share/",

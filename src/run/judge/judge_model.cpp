@@ -40,23 +40,26 @@ std::string question_of(const JudgeSection& section) {
 std::string filled(const std::string& asked, const Question& question) {
   const text::Place places[] = {{"{prompt}", question.prompt},
                                 {"{response}", question.response},
+                                {"{other}", question.other},
                                 {"{answer}", question.answer}};
   return text::filled(asked, places);
 }
 
-/// The texts that follow the answer in the judge's prompt, such as "Reference answer:". An answer
+/// The texts that follow an answer in the judge's prompt, such as "Reference answer:". An answer
 /// that spells one of them would seem to end there. Short marks are left out, since any answer may
 /// hold a full stop or a line break.
 std::vector<std::string> end_marks(const std::string& asked) {
-  constexpr std::string_view kPlace = "{response}";
   constexpr std::size_t kLeast = 4;  // bytes
-  const std::size_t at = asked.find(kPlace);
-  if (at == std::string::npos) return {};
-  const std::string_view behind = std::string_view(asked).substr(at + kPlace.size());
-  const std::string_view literal = text::trim(behind.substr(0, behind.find('{')));
-  const std::string_view line = text::trim(literal.substr(0, literal.find('\n')));
-  return line.size() < kLeast ? std::vector<std::string>{}
-                              : std::vector<std::string>{std::string(line)};
+  std::vector<std::string> marks;
+  for (const std::string_view place : {"{response}", "{other}"}) {
+    const std::size_t at = asked.find(place);
+    if (at == std::string::npos) continue;
+    const std::string_view behind = std::string_view(asked).substr(at + place.size());
+    const std::string_view literal = text::trim(behind.substr(0, behind.find('{')));
+    const std::string_view line = text::trim(literal.substr(0, literal.find('\n')));
+    if (line.size() >= kLeast) marks.emplace_back(line);
+  }
+  return marks;
 }
 
 text::PromptFormat open_format(const JudgeSection& section) {
@@ -145,10 +148,11 @@ std::vector<std::int32_t> JudgeModel::tokens(const Question& question) const {
     return text::without_special(tokenizer, said);
   };
   // A chat template reads only UTF-8, and an answer may be any bytes.
-  const std::string response =
-      text::valid_utf8(text::without_special(tokenizer, question.response, end_marks_));
-  const Question clean{plain(question.prompt), response,
-                       plain(text::shown_reference(question.answer))};
+  const auto of_policy = [&](const std::string& said) {
+    return text::valid_utf8(text::without_special(tokenizer, said, end_marks_));
+  };
+  const Question clean{plain(question.prompt), of_policy(question.response),
+                       plain(text::shown_reference(question.answer)), of_policy(question.other)};
   if (!is_conversation(section_)) return format_.prompt_tokens(filled(section_.prompt, clean));
   return format_.conversation_tokens(
       {{text::message("user", clean.prompt), text::message("assistant", clean.response)}});

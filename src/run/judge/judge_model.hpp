@@ -53,9 +53,9 @@ class JudgeModel {
   /// of the folder's chat template, or as it is where the folder has no template. A reward model
   /// reads judge.prompt as it is; where that is empty, it reads prompt and response as the turns of
   /// user and assistant. Special tokens that prompt, response or reference spell out are removed
-  /// from them, so that no answer can end its turn and speak for the judge. The text that follows
-  /// {response} in the prompt ("Reference answer:") is removed likewise, so that no answer can give
-  /// a reference of its own.
+  /// from them, so that no answer can end its turn and speak for the judge. The texts that follow
+  /// {response} and {other} in the prompt ("Reference answer:") are removed likewise, so that no
+  /// answer can give a reference of its own.
   std::vector<std::int32_t> tokens(const Question& question) const;
   bool opens_thought() const {
     return opens_thought_;
@@ -86,7 +86,7 @@ class JudgeModel {
   JudgeIdentity identity_;
   std::uint64_t seed_;
   text::PromptFormat format_;
-  std::vector<std::string> end_marks_;  ///< texts that end the answer's place in the prompt
+  std::vector<std::string> end_marks_;  ///< texts that end an answer's place in the prompt
   bool opens_thought_ = false;
   std::optional<reward::VerdictReader> reader_;
   std::optional<model::PolicyModel> judge_;  ///< either this model or the next is there

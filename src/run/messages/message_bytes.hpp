@@ -45,7 +45,7 @@ void serialize(A& ar, rollcall::run::ScoredNotice& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::run::Question& v, unsigned) {
-  ar& v.prompt& v.response& v.answer;
+  ar& v.prompt& v.response& v.answer& v.other;
 }
 template <class A>
 void serialize(A& ar, rollcall::run::Judgement& v, unsigned) {

@@ -148,6 +148,8 @@ struct ScoredNotice {
 /// One answer that a judge or reward model is asked about.
 struct Question {
   std::string prompt, response, answer;  ///< `answer` is the reference answer of the prompt
+  std::string other{};  ///< another answer to the prompt, with which `response` is compared where
+                        ///< judge.prompt has {other}
 };
 /// A judge's or reward model's judgement of one answer.
 struct Judgement {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace rollcall::run {
 namespace {
@@ -23,7 +24,8 @@ std::optional<GradedShard> JudgeQuestions::ask(GradedShard shard) {
   shard.scores.component_names.push_back(context_->config.judge.component);
   const auto& judges = context_->layout.of(comm::Stage::judge);
   const bool judges_itself = context_->layout.hosts_stage(mail_->rank(), comm::Stage::judge),
-             only_correct = context_->config.judge.asked == "correct";
+             only_correct = context_->config.judge.asked == "correct",
+             in_pairs = compares(context_->config.judge);
   struct Part {
     int judge;
     JudgeRequest request{};
@@ -32,25 +34,37 @@ std::optional<GradedShard> JudgeQuestions::ask(GradedShard shard) {
   };
   std::vector<Part> parts;
   std::map<int, std::size_t> latest;  // [judge rank] index in `parts` of its last message
+  const auto post = [&](Question question, Place place) {
+    std::uint64_t content = checksum64(question.response, checksum64(question.prompt));
+    if (place.other) content = checksum64(question.other, content);
+    const int judge = judges_itself ? mail_->rank() : judges[content % judges.size()];
+    auto [last, first] = latest.try_emplace(judge, parts.size());
+    if (first || parts[last->second].bytes >= kPartBytes)
+      last->second = parts.size(), parts.push_back({judge});
+    Part& part = parts[last->second];
+    part.bytes += question.prompt.size() + question.response.size() + question.answer.size() +
+                  question.other.size();
+    part.request.questions.push_back(std::move(question));
+    part.places.push_back(place);
+    ++shard.facts.judged;
+  };
   for (std::size_t g = 0; g < shard.shard.groups.size(); ++g) {
     const Group& group = shard.shard.groups[g];
     const Prompt prompt = asked(context_->texts, shard.shard.purpose, group.id);
+    std::vector<std::size_t> of_group;  // the rollouts that are asked about
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       Score& score = shard.scores.scores[g][i];
       score.components.push_back(0.0);
       if (score.undecided || (only_correct && !score.correct)) continue;
+      of_group.push_back(i);
+    }
+    for (const std::size_t i : of_group) {
       const std::string& response = group.rollouts[i].text;
-      const int judge = judges_itself
-                            ? mail_->rank()
-                            : judges[checksum64(response, checksum64(prompt.text)) % judges.size()];
-      auto [last, first] = latest.try_emplace(judge, parts.size());
-      if (first || parts[last->second].bytes >= kPartBytes)
-        last->second = parts.size(), parts.push_back({judge});
-      Part& part = parts[last->second];
-      part.request.questions.push_back({prompt.text, response, prompt.answer});
-      part.places.emplace_back(g, i);
-      part.bytes += prompt.text.size() + response.size() + prompt.answer.size();
-      ++shard.facts.judged;
+      if (!in_pairs) post({prompt.text, response, prompt.answer}, {g, i});
+      else if (of_group.size() == 1) shard.scores.scores[g][i].components.back() = 0.5;
+      for (const std::size_t j : of_group)
+        if (in_pairs && j != i)
+          post({prompt.text, response, prompt.answer, group.rollouts[j].text}, {g, i, j});
     }
   }
   if (parts.empty()) return shard;
@@ -72,10 +86,16 @@ std::optional<GradedShard> JudgeQuestions::take(const JudgeReply& reply) {
                          "start every rank with the same binary");
   const auto open = open_.find(sent.mapped().shard);
   GradedShard& shard = open->second.shard;
-  for (std::size_t i = 0; i < reply.judgements.size(); ++i)
-    set(shard, sent.mapped().places[i], reply.judgements[i]);
+  for (std::size_t i = 0; i < reply.judgements.size(); ++i) {
+    const Place& place = sent.mapped().places[i];
+    if (place.other)
+      open->second.compared[place.group].add(place.rollout, *place.other, reply.judgements[i]);
+    else set(shard, place.group, place.rollout, reply.judgements[i]);
+  }
   shard.facts.judged_known += reply.known;
   if (--open->second.replies > 0) return std::nullopt;
+  for (const auto& [group, compared] : open->second.compared)
+    for (const auto& [rollout, rate] : compared.win_rates()) set(shard, group, rollout, rate);
   shard.facts.judging_s = open->second.clock.seconds();
   shard.scoring_s += shard.facts.judging_s;
   auto whole = open_.extract(open);
@@ -84,8 +104,9 @@ std::optional<GradedShard> JudgeQuestions::take(const JudgeReply& reply) {
 
 /// Adds a judgement to a score. Without one, an answer that is trained on becomes undecided, and
 /// one of an evaluation keeps the verdict of the verifier, since pass@k counts those.
-void JudgeQuestions::set(GradedShard& shard, const Place& place, const Judgement& judgement) const {
-  Score& score = shard.scores.scores[place.first][place.second];
+void JudgeQuestions::set(GradedShard& shard, std::size_t group, std::size_t rollout,
+                         const Judgement& judgement) const {
+  Score& score = shard.scores.scores[group][rollout];
   if (!judgement.undecided) {
     score.components.back() = judgement.value;
     return;

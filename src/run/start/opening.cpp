@@ -342,6 +342,8 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
   for (const auto& warning : costly_settings(context, cores)) log_warning("{}", warning);
   for (const auto& warning : {truncation_told(config), lone_rollouts_told(config, objective)})
     if (!warning.empty()) log_warning("{}", warning);
+  for (const auto& warning : unread_rewards_told(config, objective, policy.traits().hears_rewards))
+    log_warning("{}", warning);
   for (const auto& warning : companions_told(config)) log_info("{}", warning);
   if (const auto warning = padding_told(config, context.models.policy.vocab_size,
                                         context.texts.tokenizer->vocab_size());

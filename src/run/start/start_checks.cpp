@@ -275,6 +275,26 @@ std::string lone_rollouts_told(const RunConfig& c, const method::Objective& obje
       all ? "train.rollouts_per_prompt" : "scheduler.min_rollouts");
 }
 
+std::vector<std::string> unread_rewards_told(const RunConfig& c, const method::Objective& objective,
+                                             bool hears_rewards) {
+  std::vector<std::string> all;
+  if (c.train.steps == 0) return all;
+  const method::RewardSource source = objective.reward_source();
+  const bool is_heard = hears_rewards && (source.is_verifiers || c.scheduler.hears == "verifier");
+  if (c.task.format_weight != 0.0 && !source.in_place.empty())
+    all.push_back(fmt::format(
+        "task.format_weight is {}, and {}: the form of an answer changes critic/score, the archive{} and nothing that the loss learns; leave "
+        "task.format_weight out, or choose a recipe that reads the verifier's reward",
+        c.task.format_weight, source.in_place,
+        is_heard ? fmt::format(", what scheduler.policy {} hears", c.scheduler.policy) : ""));
+  if (!c.judge.model.empty() && !objective.reads_component(c.judge.component))
+    all.push_back(fmt::format(
+        "judge.model judges, and no piece of objective.recipe {} reads component/{}: its verdicts are stored, and nothing is learnt from them; leave "
+        "judge.model out, set objective.pieces.reward=components, or name in judge.component what the recipe reads",
+        c.objective.recipe, c.judge.component));
+  return all;
+}
+
 namespace {
 
 /// Says that an evaluation, on a whole file of held-out rows, has more rollouts than the training.

@@ -94,7 +94,9 @@ double PaperGdroAllocator::reward(double gain, std::int64_t count) const {
 }
 
 void PaperGdroAllocator::learn(const std::vector<GroupReport>& reports) {
+  clipped_ = 0;
   if (reports.empty()) return;
+  const ArmSignal& kind = knowledge_->signals.arm_signal();
   const BinResults& results = knowledge_->latest();
   const std::size_t bins = results.groups.size();
   auto& weights = table_.rows(bins);
@@ -103,6 +105,8 @@ void PaperGdroAllocator::learn(const std::vector<GroupReport>& reports) {
     // The count may differ from the arm after repairs and later rounds.
     const std::int64_t played = std::llround(double(results.drawn[b]) / double(results.groups[b]));
     if (played < table_.least() || played > table_.most()) continue;
+    if (results.gain[b] < kind.least(score_cap_) || results.gain[b] > kind.most(score_cap_))
+      ++clipped_;
     Exp3p arm_player = bandit(b);
     arm_player.learn(std::size_t(played - table_.least()), reward(results.gain[b], played));
     weights[b] = arm_player.log_weights();
@@ -114,6 +118,7 @@ void PaperGdroAllocator::learn(const std::vector<GroupReport>& reports) {
 std::vector<std::pair<std::string, double>> PaperGdroAllocator::metrics() const {
   auto all = table_.metrics();
   all.insert(all.begin(), {"gdro/price", price_});
+  if (clipped_ > 0) all.emplace_back("gdro/clipped_gains", double(clipped_));
   return all;
 }
 

@@ -61,6 +61,8 @@ class PaperGdroAllocator final : public Allocator {
                                  // project's
   double excess_ = 0.0;          // n_realised - n_bar of the open step
   double price_ = 0.0;           // saved state: mu, the price of a rollout
+  std::int64_t clipped_ = 0;     // bins whose gain lay outside the signal's range in the step that
+                                 // was learned last; their bandits heard the nearest end of it
 };
 
 }  // namespace rollcall::scheduling

@@ -47,6 +47,11 @@ double PromptGame::score(std::size_t bin) const {
   return bin < scores_.size() && !std::isnan(scores_[bin]) ? scores_[bin] : 0.0;
 }
 
+std::int64_t PromptGame::clipped() const {
+  return std::count_if(scores_.begin(), scores_.end(),
+                       [this](double score) { return std::abs(score) > score_cap_; });
+}
+
 double PromptGame::weight(std::size_t bin) const {
   return std::exp(eta_ * std::clamp(score(bin), -score_cap_, score_cap_));
 }

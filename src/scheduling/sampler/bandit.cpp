@@ -90,13 +90,17 @@ std::vector<double> BanditSampler::chances(const StepRequest& request,
 
 void BanditSampler::observe(const std::vector<std::vector<const GroupReport*>>& by_arm) {
   arms_known_.resize(arms());
+  clipped_ = 0;
   for (std::size_t a = 0; a < arms(); ++a) {
     Arm& arm = arms_known_[a];
     const auto groups = double(by_arm[a].size());
     double sum = 0.0, won = 0.0;
-    for (const GroupReport* report : by_arm[a])
-      sum += pay(*report),
-          won += rule_ == Rule::thompson ? std::min(1.0, pay(*report)) : pay(*report);
+    for (const GroupReport* report : by_arm[a]) {
+      const double paid = pay(*report);
+      const bool is_capped = rule_ == Rule::thompson && paid > 1.0;
+      sum += paid, won += is_capped ? 1.0 : paid;
+      clipped_ += is_capped ? 1 : 0;
+    }
     if (groups > 0 || absent_decays_)
       arm.value = (1.0 - rate_) * arm.value + rate_ * (groups > 0 ? sum / groups : 0.0);
     arm.won = discount_ * arm.won + won;
@@ -130,6 +134,7 @@ std::vector<std::pair<std::string, double>> BanditSampler::metrics() const {
                                                            : arm.tried > 0 ? arm.won / arm.tried
                                                                            : 0.0);
   }
+  if (clipped_ > 0) values.emplace_back("bandit/clipped_pay", double(clipped_));
   return values;
 }
 

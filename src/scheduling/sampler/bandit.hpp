@@ -24,7 +24,8 @@ class BanditSampler final : public ArmSampler {
   void bind(ConfigSchema& knobs) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  /// Metrics named bandit/value/<arm>.
+  /// Metrics named bandit/value/<arm>, and bandit/clipped_pay where pay was capped in the step that
+  /// was learned last: the number of such groups.
   std::vector<std::pair<std::string, double>> metrics() const override;
 
  private:
@@ -42,6 +43,7 @@ class BanditSampler final : public ArmSampler {
   bool absent_decays_ = true;                            // an arm without a group has paid 0, as in
                                                          // the published code
   std::vector<Arm> arms_known_;                          // saved state
+  std::int64_t clipped_ = 0;                             // groups that paid more than a Beta's 1
 };
 
 }  // namespace rollcall::scheduling

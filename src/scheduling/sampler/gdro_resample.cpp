@@ -136,6 +136,8 @@ std::vector<std::pair<std::string, double>> GdroResample::metrics() const {
   const auto q = game_.probabilities(knowledge_->history.bins().size());
   for (std::size_t b = 0; b < q.size(); ++b)
     metrics.emplace_back(fmt::format("gdro/probability/{}", b), q[b]);
+  if (const auto clipped = game_.clipped(); clipped > 0)
+    metrics.emplace_back("gdro/clipped_scores", double(clipped));
   return metrics;
 }
 

@@ -86,6 +86,8 @@ std::vector<std::pair<std::string, double>> GdroReweight::metrics() const {
   }
   for (std::size_t b = 0; b < q.size(); ++b)
     metrics.emplace_back(fmt::format("gdro/probability/{}", b), q[b]);
+  if (const auto clipped = game_.clipped(); clipped > 0)
+    metrics.emplace_back("gdro/clipped_scores", double(clipped));
   return metrics;
 }
 

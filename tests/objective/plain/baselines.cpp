@@ -91,9 +91,10 @@ Column baseline_scale(const PlainStep& s) {
                    of == "reward" ? with_tokens(counted, counted_rewards, tokens) : centre,
                    s.choice("bessel", "no") == "yes" ? 1 : 0),
                mean = mean_of(centre);
-  for (double& x : a)
-    x = (x - (s.choice("recentre", "no") == "yes" ? mean : 0.0)) /
-        (of != "none" && spread > 1e-8 ? spread : 1.0);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    a[i] = (a[i] - (s.choice("recentre", "no") == "yes" ? mean : 0.0)) /
+               (of != "none" && spread > 1e-8 ? spread : 1.0) +
+           (s.rollouts[i].correct > 0.5 ? s.knob("accepted_bonus", 0.0) : 0.0);
   return over_tokens(s, a);
 }
 

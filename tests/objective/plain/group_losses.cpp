@@ -243,7 +243,7 @@ Column kind_mean(const PlainStep& s, const Column&, const Column& keep) {
 
 Column routed_mean(const PlainStep& s, const Column&, const Column& keep) {
   struct Prompt {
-    double right = 0, wrong = 0;
+    double right = 0, wrong = 0, solved = 0;  // `solved`: right ones, whether or not they train
   };
   std::vector<double> kept;
   std::map<std::int64_t, Prompt> prompts;
@@ -252,13 +252,15 @@ Column routed_mean(const PlainStep& s, const Column&, const Column& keep) {
     double count = 0;
     for (std::size_t t = 0; t < r.length(); ++t, ++token) count += keep[token];
     kept.push_back(count);
+    if (r.expert != 1.0 && r.length() > 0) prompts[r.group].solved += r.correct;
     if (r.expert != 1.0 && count > 0)
       (r.correct == 1.0 ? prompts[r.group].right : prompts[r.group].wrong) += 1;
   }
   double own = 0, expert_tokens = 0;
   const auto acts = [&](std::size_t i) {
     const Prompt& p = prompts[s.rollouts[i].group];
-    return kept[i] > 0 && (s.rollouts[i].expert == 1.0 ? p.right == 0 : p.right > 0 && p.wrong > 0);
+    return kept[i] > 0 &&
+           (s.rollouts[i].expert == 1.0 ? p.solved == 0 : p.right > 0 && p.wrong > 0);
   };
   for (std::size_t i = 0; i < kept.size(); ++i) {
     if (acts(i))

@@ -295,6 +295,17 @@ TEST(WorksWhen, dypo_PromptsGoThreeWays) {
   EXPECT_NEAR(aligned.derivative[6], -0.5, 1e-12);
 }
 
+/// A scheduler that leaves groups of equal rewards out leaves no own rollout of the solved prompt and
+/// of the hopeless one to train, and experts train all the same.
+TEST(WorksWhen, dypo_ASolvedPromptThatIsLeftOutIsNotImitated) {
+  PlainStep step = three_kinds();
+  step.trains = {0, 0, 1, 1, 1, 1, 0, 0, 1};
+  const Column left_out = run("dypo", step).derivative, all = run("dypo", three_kinds()).derivative;
+  EXPECT_EQ(left_out, all);
+  EXPECT_NE(all[4], 0.0);
+  EXPECT_EQ(left_out[16], 0.0);
+}
+
 TEST(WorksWhen, replay_StoredProbabilitiesAreTheRatiosBase) {
   PlainStep step = random_step({3, 2}, 8, 0.3);
   const double before = run("skywork-r1v2-ssb", step).loss;

@@ -52,6 +52,14 @@ TEST(PromptGame, AScoreMayBeginWithItsFirstSignal) {
   }
 }
 
+TEST(PromptGame, ScoresBeyondTheCapAreCounted) {
+  PromptGame game, wide = with({{"score_cap", "5"}});
+  const nlohmann::json state{{"scores", {0.0, 3.0, 3.5, -4.0, nullptr}}};
+  game.load(state, 5), wide.load(state, 5);
+  EXPECT_EQ(game.clipped(), 2);  // the cap is 3
+  EXPECT_EQ(wide.clipped(), 0);
+}
+
 TEST(PromptGame, ProbabilitiesOfTheBinsThatAreThere) {
   PromptGame game;
   game.load({{"scores", {0.0, 0.5, 2.0}}}, 3);

@@ -155,6 +155,22 @@ TEST(Thompson, MostPlacesGoToTheBinThatPays) {
   EXPECT_GT(paying / 80, 0.85);
 }
 
+TEST(Thompson, PayAboveOneIsCountedWhereItIsCapped) {
+  for (const auto& [row, counted] :
+       std::vector<std::pair<std::string, double>>{{"thompson", 1.0}, {"epsilon_greedy", 0.0}}) {
+    const auto policy = make_scheduler({row}, {{"bin_edges", "[0.5]"}}, table_of({0.1F, 0.9F}), 3);
+    policy->begin_step(
+        {.step = 0, .prompts = 2, .budget = 4, .min_rollouts = 2, .max_rollouts = 2});
+    auto a = group(0, 1, 2), b = group(1, 1, 2);
+    a.mean_abs_advantage = 1.5, b.mean_abs_advantage = 1.0;
+    policy->end_step({a, b});
+    double clipped = 0.0;
+    for (const auto& [name, value] : policy->metrics())
+      if (name == "bandit/clipped_pay") clipped = value;
+    EXPECT_EQ(clipped, counted) << row;
+  }
+}
+
 TEST(Rmt, TheMixFollowsTheProgressOfTheRun) {
   const auto policy = make_scheduler({"rmt"}, {}, prompt_table(60, 3), 1);
   for (const auto& [progress, expected] :
