@@ -44,7 +44,7 @@ void check_one_path(const char* key, const std::string& path, Faults& faults) {
 }
 
 void check_paths(const RunConfig& c, Faults& faults) {
-  check_one_path("task.file", c.task.file, faults);
+  if (c.task.name != "file") check_one_path("task.file", c.task.file, faults);
   check_one_path("task.heldout_file", c.task.heldout_file, faults);
   check_one_path("sft.file", c.sft.file, faults);
   check_one_path("model.path", c.model.path, faults);

@@ -129,12 +129,13 @@ std::string settle_answers(TaskSection& task, RewardSection& reward) {
     const bool mixed = !seen.marked.empty() && (!seen.plain.empty() || !seen.judged.empty());
     task.answer_marker = mixed ? kAutoMarker : seen.marked.empty() ? "" : kUsualMarker;
   }
+  const std::string unmarked =
+      !seen.plain.empty() || seen.judged.empty() ? seen.plain : seen.judged.begin()->second;
   require<InputError>(
       task.answer_marker != kAutoMarker ||
           (reward.verifier != "marked_answer" && task.extract != "marker"),
       fmt::format("the answer in {} has \"{}\" before its final answer, and the one in {} has not",
-                  seen.marked, kUsualMarker,
-                  seen.plain.empty() ? seen.judged.begin()->second : seen.plain),
+                  seen.marked, kUsualMarker, unmarked),
       "the verifier looks for one marker in all answers",
       "leave reward.verifier and task.extract out, or set task.answer_marker");
   if (chooses) reward.verifier = verifier;

@@ -318,7 +318,7 @@ def several_mistakes_of_one_kind_are_told_at_once(harness):
     w = harness.work / "several"
     w.mkdir()
     (w / "keys.jsonl").write_text('{"q": "1+1", "a": "2"}\n')
-    for wrong, *says in (({"task__name": "jsonl", "task__file": w / "keys.jsonl", "task__domain_key": "d", "task__prior_key": "p", "text__tokenizer": "byte", "task__format_weight": 0},
+    for wrong, *says in (({"task__name": "jsonl", "task__file": w / "keys.jsonl", "task__fields__prompt": "question", "task__fields__answer": "answer", "task__fields__domain": "d", "task__fields__prior": "p", "text__tokenizer": "byte", "task__format_weight": 0},
                           'no key "question"', 'no key "answer"', 'no key "d"', 'no key "p"'),
                          ({"objective__recipe": "gprpo", "objective__pieces__advantage": "none", "objective__pieces__no": "none", "objective__knobs__clipp": 1},
                           "gprpo is not a recipe", "advantage = none is not a piece", "no is not a family", "no piece has a knob clipp"),

@@ -48,7 +48,7 @@ void check_needs(const scheduling::Scheduler& policy, const std::string& name, b
         need.reason,
         by_task
             ? fmt::format(
-                  "name a key of the question file in task.{}_key, or choose another scheduler.policy",
+                  "name a field of the rows in task.fields.{}, or choose another scheduler.policy",
                   need.field)
             : "no stage measures it: change its scheduler.knobs or choose another scheduler.policy");
   }
