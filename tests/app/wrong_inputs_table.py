@@ -181,7 +181,7 @@ ROWS = [
     ("jsonl reference of no use", JSONL + "no_schema.jsonl --set reward.verifier=json --set task.answer_marker=", 2, "no_schema.jsonl:3: the reference"),
     ("jsonl reference that is not read", JSONL + "references.jsonl --set reward.verifier=math --set task.answer_marker= --set text.tokenizer=byte --set train.steps=0 --set eval.before=false --set eval.after=false",
      0, "references.jsonl:4: the reference \"\\int x\" cannot be read", {"done": True, "quick": False}),
-    ("a list as questions", TRAIN + "--set task.name=jsonl --set task.file=[\"{w}/references.jsonl\"]", 2, "which looks like a list (one file or folder is read)"),
+    ("a list as held-out questions", JSONL + "references.jsonl --set task.heldout_file=[\"{w}/references.jsonl\"]", 2, "which looks like a list (one file or folder is read)"),
     ("rows of no layout", JSONL + "keys.jsonl", 2, "keys.jsonl has rows of no known layout: the first has a, q"),
     ("rows without the fields that are named", JSONL + "keys.jsonl --set task.fields.prompt=question --set task.fields.answer=answer", 2, 'has no key "answer": it has "a", "q"'),
     ("jsonl line without two other keys", JSONL + "references.jsonl --set task.answer_marker= --set task.domain_key=topic --set task.prior_key=rate", 2, 'has no key "rate"'),

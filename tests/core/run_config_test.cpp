@@ -174,6 +174,9 @@ TEST(RunConfig, ContradictionsAreRefused) {
                    "eval.pass_k 8 exceeds"},
            Refused{{"train.mini_batches=65"}, "train.mini_batches 65 exceeds"},
            Refused{{"task.name=jsonl"}, "task.file is empty"},
+           Refused{{"task.name=corpus", "task.file=[\"a.txt\"]"}, "which looks like a list"},
+           Refused{{"task.file=a.jsonl", "task.heldout_file=[\"b.jsonl\"]"},
+                   "task.heldout_file is [\"b.jsonl\"], which looks like a list"},
            Refused{{"reward.components=[\"style\"]"},
                    "reward.components is set without reward.command"},
            Refused{{"reward.verifier=math", "reward.command=[\"./grade\"]"},
@@ -229,6 +232,8 @@ TEST(RunConfig, ContradictionsAreRefused) {
     EXPECT_NE(message.find(" ("), std::string::npos) << message;
     EXPECT_NE(message.find("); "), std::string::npos) << message;
   }
+  EXPECT_EQ(refusal({"task.file=[\"a.jsonl\", {path=\"b.jsonl\"}]"}), "accepted")
+      << "the task of files reads several";
   EXPECT_EQ(refusal({"eval.validation_samples=4"}), "accepted");  // nothing validates
   EXPECT_EQ(refusal({"train.rollouts_per_prompt=32"}), "accepted");
 }
