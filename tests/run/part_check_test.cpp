@@ -159,8 +159,8 @@ TEST(Parts, AreNeededAsTheObjectiveReadsThem) {
     const RunConfig config = load_run_config({}, settings);
     return part_needs(config, state, "train_000004");
   };
-  CoordinatorState begun, warm, rolled_back, branch;
-  begun.train_steps = rolled_back.train_steps = branch.train_steps = 4;
+  CoordinatorState begun, warm, rolled_back, branch, stopped;
+  begun.train_steps = rolled_back.train_steps = branch.train_steps = stopped.train_steps = 4;
   rolled_back.bad_steps = 1;
   branch.parent = R"({"checkpoint": "train_000004"})";
   const std::vector<std::string> kl{"objective.pieces.regularizer=kl",
@@ -170,6 +170,11 @@ TEST(Parts, AreNeededAsTheObjectiveReadsThem) {
   EXPECT_FALSE(needs(kl, rolled_back).reference) << "a rollback to the warm start leaves none";
   EXPECT_FALSE(needs(kl, branch).reference) << "the parent may have had none";
   EXPECT_FALSE(needs(kl, branch).scheduler);
+  stopped.parent = R"({"checkpoint": "done_000004", "train_steps": 4})";
+  EXPECT_FALSE(needs(kl, stopped).reference)
+      << "a branch that is stopped before its first step has none either";
+  stopped.train_steps = 5;
+  EXPECT_TRUE(needs(kl, stopped).reference);
   EXPECT_FALSE(needs({}, begun).reference || needs({}, begun).value_head);
   EXPECT_TRUE(needs({}, begun).scheduler);
   EXPECT_TRUE(needs({"objective.recipe=ppo"}, warm).value_head);

@@ -16,9 +16,16 @@ namespace {
 constexpr const char* kIncomplete = "the run cannot go on from it";
 constexpr const char* kOther = "use an older checkpoint, or restore the file from a copy";
 
-bool is_first_of_branch(const CoordinatorState& state, const std::string& name) {
-  if (state.parent.empty()) return false;
-  return nlohmann::json::parse(state.parent).value("checkpoint", "") == name;
+/// Where a branch began.
+struct Origin {
+  std::string checkpoint{};      ///< the parent's; empty: the run is no branch
+  std::int64_t train_steps = 0;  ///< train steps that the parent had done
+};
+
+Origin origin_of(const CoordinatorState& state) {
+  if (state.parent.empty()) return {};
+  const auto parent = nlohmann::json::parse(state.parent);
+  return {parent.value("checkpoint", ""), parent.value("train_steps", std::int64_t{0})};
 }
 
 bool is_needed(Presence presence, const PartNeeds& needs) {
@@ -69,7 +76,8 @@ void check_part(const io::CheckpointFacts& files, const PartRow& row, bool neede
 
 PartNeeds part_needs(const RunConfig& config, const CoordinatorState& state,
                      const std::string& name) {
-  if (is_first_of_branch(state, name)) return {.scheduler = false};
+  const Origin origin = origin_of(state);
+  if (origin.checkpoint == name) return {.scheduler = false};
   namespace column = method::column;
   const auto& chosen = config.objective;
   const auto objective = method::make_objective(chosen.recipe, chosen.pieces, chosen.knobs);
@@ -77,9 +85,10 @@ PartNeeds part_needs(const RunConfig& config, const CoordinatorState& state,
   const auto reads = [&](const char* wanted) {
     return std::find(columns.begin(), columns.end(), wanted) != columns.end();
   };
-  // The first training step makes the policy its reference. A rollback to a checkpoint from before
-  // that step leaves the run without a reference until the next step, and counts as a bad step.
-  const bool has_begun = state.train_steps > 0 && state.bad_steps == 0;
+  // The first training step makes the policy its reference, in a branch its own first step: the
+  // parent may have had none. A rollback to a checkpoint from before that step leaves the run
+  // without a reference until the next step, and counts as a bad step.
+  const bool has_begun = state.train_steps > origin.train_steps && state.bad_steps == 0;
   return {.reference =
               reads(column::reference_logprob) && (!config.reference.model.empty() || has_begun),
           .value_head = objective->needs_value() || reads(column::value)};
