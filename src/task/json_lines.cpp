@@ -68,6 +68,12 @@ bool is_table(std::string_view content) {
   return true;
 }
 
+/// Without the byte order mark that some programs write before a text.
+std::string_view without_mark(std::string_view content) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return content.starts_with(kMark) ? content.substr(kMark.size()) : content;
+}
+
 void require_lines(const std::string& file, std::string_view content) {
   for (const Kind& kind : kKinds)
     require<InputError>(!content.starts_with(kind.begins), fmt::format("{} is {}", file, kind.name),
@@ -226,7 +232,8 @@ class BrokenLines {
 /// the error and returns whether to read on.
 void read_lines(const std::string& file, const EachLine& each,
                 const std::function<bool(const Line&, const InputError&)>& refused) {
-  const std::string content = read_file(file);
+  const std::string whole = read_file(file);
+  const std::string_view content = without_mark(whole);
   require_lines(file, content);
   RowTexts rows(content);
   std::string_view text;
@@ -270,11 +277,14 @@ void each_first_row(const std::string& file,
                     const std::function<bool(const nlohmann::json& object)>& each) {
   constexpr std::size_t kHead = std::size_t{4} << 20;  // bytes
   constexpr int kRows = 100;
-  std::string content = read_head(file, kHead);
+  std::string whole = read_head(file, kHead);
+  std::string_view content = without_mark(whole);
   require_lines(file, content);
-  bool cut = content.size() == kHead;
-  if (cut && content.find('\n') == std::string::npos && !text::trim(content).starts_with('['))
-    content = read_file(file), cut = false;  // a first row that is longer
+  bool cut = whole.size() == kHead;
+  if (cut && content.find('\n') == std::string::npos && !text::trim(content).starts_with('[')) {
+    whole = read_file(file);  // a first row that is longer
+    content = without_mark(whole), cut = false;
+  }
   RowTexts rows(content);
   std::string_view text;
   int seen = 0;

@@ -130,6 +130,31 @@ TEST(FileTask, AQuestionOfTwoFilesCountsOnce) {
   EXPECT_EQ(tally.files[1].usable, 2U);
   EXPECT_EQ(tally.dropped.at("repeated"), 10U);
   expect_whole(tally, set);
+  const std::string message = message_of(section_of(fmt::format(R"(["{}", "{}"])", b, a)));
+  EXPECT_NE(message.find("a.jsonl holds no question that the files before it do not ask"),
+            std::string::npos)
+      << message;
+}
+
+TEST(FileTask, MistakesInAllFilesAreReportedTogether) {
+  const TemporaryFolder folder;
+  const auto a = folder.write("a.jsonl", rows("a", 3) + "{\n"),
+             b = folder.write("b.jsonl", rows("b", 3) + "[\n");
+  const std::string message = message_of(section_of(fmt::format(R"(["{}", "{}"])", a, b)));
+  EXPECT_NE(message.find("a.jsonl:4"), std::string::npos) << message;
+  EXPECT_NE(message.find("b.jsonl:4"), std::string::npos) << message;
+}
+
+/// Programs of Windows begin a file with a byte order mark.
+TEST(FileTask, AByteOrderMarkIsNoContent) {
+  const TemporaryFolder folder;
+  const std::string mark = "\xEF\xBB\xBF", one = row("a, b", 1), array = "[" + one + "]\n";
+  const std::string hash = read_rows(section_of(folder.write("bare.jsonl", one + "\n"))).hash;
+  for (const std::string& content : {one + "\n", array}) {
+    const auto file = folder.write("marked.jsonl", mark + content);
+    EXPECT_EQ(message_of(section_of(file)), "accepted") << content;
+    EXPECT_EQ(read_rows(section_of(file)).hash, hash) << content;
+  }
 }
 
 TEST(FileTask, WrongListsAreNamed) {

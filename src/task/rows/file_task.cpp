@@ -139,11 +139,15 @@ class Reader {
       log_info("{}: rows of the layout {} ({}): {} is the question, {} the answer", file.path,
                layout.name, layout.data_sets, layout.prompt, layout.answer);
     FileTally here{file.path, layout.name};
+    bool repeats = false;
     std::vector<Prompt> prompts;
     const auto each = [&](const nlohmann::json& object, const Line& line) {
       if (!matches(file, object)) return leave_out(here, "where");
       Prompt prompt = read_prompt(object, line, layout, section_);
-      if (!alike_.is_new(prompt, line)) return leave_out(here, "repeated");
+      if (!alike_.is_new(prompt, line)) {
+        repeats = true;
+        return leave_out(here, "repeated");
+      }
       alike_.note_id(object, layout.id, line);
       ++here.rows;
       extras_[prompt.text] = extra_of(object, line, layout);
@@ -161,10 +165,13 @@ class Reader {
     } else {
       each_json_line(file.path, each);
     }
-    require(!prompts.empty(), fmt::format("{} holds no question", file.path),
+    require(!prompts.empty(),
+            fmt::format("{} holds no question{}", file.path,
+                        repeats ? " that the files before it do not ask" : ""),
             "there is nothing to learn or evaluate",
-            file.where.empty() ? "name a file with one JSON object a line"
-                               : "name a file with rows of such fields, or change where");
+            repeats              ? "leave the file out"
+            : file.where.empty() ? "name a file with one JSON object a line"
+                                 : "name a file with rows of such fields, or change where");
     alike_.tell(file.path);
     if (tally_ != nullptr) tally_->files.push_back(std::move(here));
     return prompts;
@@ -311,7 +318,11 @@ PromptSet read_files(const TaskSection& section, RowTally* tally, FilesOfPrompts
   const auto files = row_files(section);
   std::vector<std::vector<Prompt>> rows(files.size());
   for (std::size_t i = 0; i < files.size(); ++i)
-    faults.check({"task.file"}, [&] { rows[i] = reader.read(files[i]); });
+    faults.check({}, [&] {  // no key, or a mistake in one file would leave the others unread
+      Faults of_file;
+      of_file.check({"task.file"}, [&] { rows[i] = reader.read(files[i]); });
+      of_file.require_none();
+    });
   reader.forget();
   if (!section.heldout_file.empty() && section.heldout_file != section.file)
     faults.check({"task.heldout_file"}, [&] { set.heldout = reader.read({section.heldout_file}); });
