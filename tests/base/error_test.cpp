@@ -51,6 +51,9 @@ TEST(Nearest, HandWorked) {
   EXPECT_EQ(nearest_name("rlo", valid), "rloo");
   EXPECT_EQ(nearest_name("", valid), "grpo");  // all equally far: the first
   EXPECT_EQ(nearest_name("x", {}), "");
+  // Both names are cut where the comparison ends, not one of them alone.
+  const std::string longer(200, 'a');
+  EXPECT_EQ(nearest_name(longer, {std::string(100, 'a'), longer}), longer);
   EXPECT_EQ(suggest_name("grp", valid), "did you mean grpo? valid are grpo, rloo, dapo, gspo");
 }
 

@@ -14,7 +14,12 @@
 namespace rollcall {
 namespace {
 
+// Characters of a name that are compared: more add nothing, and the time grows with the square.
+constexpr std::size_t kLongest = 128;
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  a = a.substr(0, kLongest);
+  b = b.substr(0, kLongest);
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -31,9 +36,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& valid) {
-  // characters that are compared: more add nothing, and the time grows with the square
-  constexpr std::size_t kLongest = 128;
-  name = name.substr(0, kLongest);
   std::string best;
   std::size_t distance = std::numeric_limits<std::size_t>::max();
   for (const auto& candidate : valid) {
@@ -50,8 +52,7 @@ bool is_near(std::string_view name, std::string_view other) {
   if (holds(other, name) || holds(name, other)) return true;
   const std::size_t shorter = std::min(name.size(), other.size());
   // 2 allows two letters that changed places
-  return edit_distance(name.substr(0, 128), other) <=
-         std::max<std::size_t>(shorter < 4 ? 1 : 2, shorter / 3);
+  return edit_distance(name, other) <= std::max<std::size_t>(shorter < 4 ? 1 : 2, shorter / 3);
 }
 
 std::string suggest_name(std::string_view name, const std::vector<std::string>& valid,
