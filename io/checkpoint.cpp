@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 namespace rollcall::io {
 namespace fs = std::filesystem;
@@ -134,7 +135,8 @@ struct Listing {
   std::map<std::string, std::string> damaged;     ///< what is wrong, by folder, where the manifest
                                                   ///< is damaged
   std::map<std::string, std::string> unreadable;  ///< the reason, by folder, where the manifest
-                                                  ///< cannot be read
+                                                  ///< cannot be read or is of another format
+  std::exception_ptr first_unreadable{};          ///< the error of one of them
   std::vector<std::string> faults() const {
     std::vector<std::string> texts;
     for (const auto* those : {&damaged, &unreadable})
@@ -144,7 +146,7 @@ struct Listing {
   /// Throws where a manifest cannot be read, because the newest readable checkpoint might not be
   /// the newest one.
   const Listing& known() const {
-    if (!unreadable.empty()) throw UnreadableError(unreadable.begin()->second);
+    if (first_unreadable) std::rethrow_exception(first_unreadable);
     return *this;
   }
 };
@@ -153,10 +155,16 @@ Listing list(const fs::path& run_dir) {
   Listing listing;
   for (const std::string& name : folder_names(run_dir)) {
     if (name.front() == '.') continue;
+    const auto note_unreadable = [&](const char* reason) {
+      listing.unreadable[name] = reason;
+      if (!listing.first_unreadable) listing.first_unreadable = std::current_exception();
+    };
     try {
       listing.complete.emplace_back(read_manifest_of(folder_of(run_dir) / name).sequence, name);
     } catch (const UnreadableError& fault) {
-      listing.unreadable[name] = fault.what();
+      note_unreadable(fault.what());
+    } catch (const EnvironmentError& fault) {
+      note_unreadable(fault.what());
     } catch (const StorageError& fault) {
       // otherwise the run has just removed it
       if (fs::exists(folder_of(run_dir) / name)) listing.damaged[name] = fault.what();

@@ -235,6 +235,13 @@ TEST(Checkpoint, AnotherVersionsIsNoDamage) {
   put(file(run, "a", "manifest.json"), later.dump());
   EXPECT_THROW(list_checkpoints(run), EnvironmentError);
   EXPECT_THROW(newest_checkpoint(run, nullptr), EnvironmentError);
+  std::vector<std::string> faults;
+  EXPECT_TRUE(list_checkpoints(run, &faults).empty());
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_NE(faults.front().find("format 99"), std::string::npos) << faults.front();
+  write_checkpoint(run, checkpoint("b"));
+  EXPECT_EQ(list_checkpoints(run, &faults), std::vector<std::string>{"b"})
+      << "a run goes on beside it";
 }
 
 TEST(Checkpoint, PruneKeepsTheNewestTheNamedAndNoLeftovers) {
