@@ -65,6 +65,14 @@ TEST_F(StopSignalsDeathTest, AFailureKeepsItsCodeAndItsWordIsTheLast) {
     std::_Exit(kRight);
   };
   EXPECT_EXIT(end(), ExitedWithCode(int(ExitCode::misconfigured)), "^$");
+  const auto end_noting = [](int number) {
+    note_stop_signals();
+    end_as_failed(ExitCode::misconfigured);
+    std::raise(number), std::raise(number);
+    std::_Exit(kRight);
+  };
+  for (const int number : {SIGINT, SIGTERM})
+    EXPECT_EXIT(end_noting(number), ExitedWithCode(int(ExitCode::misconfigured)), "^$");
 }
 
 TEST_F(StopSignalsDeathTest, AreNotedWithTheirTimes) {

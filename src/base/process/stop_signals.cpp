@@ -33,7 +33,7 @@ std::atomic<int> mode{kNotes}, caught{0}, exit_code{int(ExitCode::requeue)};
 // The process that installed the handler. A child between fork and exec inherits the handler and
 // must stay silent.
 std::atomic<pid_t> owner{0};
-std::atomic<bool> speaks{true}, on_terminal{false}, in_slurm{false};
+std::atomic<bool> speaks{true}, on_terminal{false}, in_slurm{false}, has_failed{false};
 std::atomic<double> noticed_s{SignalTimes{}.notice_s}, called_s{SignalTimes{}.last_call_s};
 static_assert(std::atomic<double>::is_always_lock_free &&
               std::atomic<const char*>::is_always_lock_free);
@@ -80,6 +80,7 @@ void on_signal(int number) {
   auto& came_s = is_last_call(number) ? called_s : noticed_s;
   if (came_s == SignalTimes{}.notice_s) came_s = signal_clock_s();
   if (caught == number && (number == SIGINT || (number == SIGTERM && !in_slurm))) {
+    if (has_failed) ::_exit(exit_code);
     say("ended by a second ", number, "");
     die_of(number);
   }
@@ -134,6 +135,7 @@ void stay_silent_beside(const std::filesystem::path& file) {
 void end_as_failed(ExitCode code) {
   speaks = false;
   exit_code = int(code);
+  has_failed = true;
 }
 
 void note_stop_signals() {
