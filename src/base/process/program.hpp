@@ -1,15 +1,19 @@
 // Whether programs can be started here.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace rollcall {
 
-/// Whether a folder of PATH has an entry of this name that this user may execute.
-bool command_exists(const char* name);
+/// The file that execvp() starts for the first word of a command: the path itself where the word
+/// has a slash, else the first plain file of that name in the folders of PATH that this user may
+/// execute. An empty folder of PATH is the working directory; without PATH it is /bin and /usr/bin.
+/// Empty where there is no such file.
+std::filesystem::path program_file(const std::string& word);
 
-/// Whether the program that a command begins with is there: a name that command_exists() finds, or,
-/// if it has a slash, the path of a plain file that this user may execute.
+/// Whether program_file() finds the program.
+bool command_exists(const char* name);
 bool can_be_started(const std::string& program);
 
 }  // namespace rollcall

@@ -3,6 +3,7 @@
 #include "run/folder/grader_files.hpp"
 
 #include "base/numbers/hash.hpp"
+#include "base/process/program.hpp"
 #include "base/text/joined.hpp"
 #include "base/text/json.hpp"
 #include "io/checksum_text.hpp"
@@ -12,33 +13,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <sstream>
 
 namespace rollcall::run {
-namespace {
-
 namespace fs = std::filesystem;
-
-/// The path of a program: `word` itself if it has a slash, else the first entry of that name in the
-/// folders of PATH that this process may execute; empty where there is none.
-fs::path program_of(const std::string& word) {
-  if (word.find('/') != std::string::npos) return word;
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (const fs::path file = fs::path(folder) / word; ::access(file.c_str(), X_OK) == 0)
-      return file;
-  return {};
-}
-
-}  // namespace
 
 std::vector<GraderFile> find_grader_files(const std::vector<std::string>& command) {
   std::vector<GraderFile> files;
   for (std::size_t i = 0; i < command.size(); ++i) {
-    const fs::path path = i == 0 ? program_of(command[i]) : fs::path(command[i]);
+    const fs::path path = i == 0 ? program_file(command[i]) : fs::path(command[i]);
     std::error_code unknown;
     if (!path.empty() && fs::is_regular_file(path, unknown) && ::access(path.c_str(), R_OK) == 0)
       files.push_back({command[i], file_checksum64(path)});
