@@ -63,6 +63,8 @@ struct SharedSum {
 
 /// Whether the exponents of a fixed-point sum were right for all micro-batches of a step.
 enum class SumOutcome { ready, repeat, nonfinite };
+/// Most attempts at an exact sum, each with other exponents; one or two are enough in practice.
+inline constexpr int kMostSumAttempts = 8;
 
 /// The exponents of a fixed-point sum, one per tensor. They follow the largest elements of the
 /// micro-batches of all ranks, so that the decision to repeat does not depend on the number of

@@ -13,12 +13,6 @@
 #include <utility>
 
 namespace rollcall::run {
-namespace {
-
-/// Most attempts at an exact sum, each with other exponents; one or two are enough in practice.
-constexpr int kMostRepeats = 8;
-
-}  // namespace
 
 ObjectivePass::ObjectivePass(RunContext& context, const method::Objective& objective,
                              AuxiliaryModels& models, const PromptColumns& columns,
@@ -167,9 +161,10 @@ std::optional<ObjectivePass::Evaluated> ObjectivePass::evaluate(const MiniBatch&
     const Outcome outcome = critic() != nullptr ? critic()->finish(*ranks_) : Outcome::ready;
     if (outcome == Outcome::nonfinite) return std::nullopt;
     if (outcome == Outcome::ready) break;
-    require<NumericsError>(
-        attempt + 1 < kMostRepeats, "the gradient sum of the value head found no exponent",
-        "it cannot be summed exactly", "lower critic.lr or look at the data of this step");
+    require<NumericsError>(attempt + 1 < model::kMostSumAttempts,
+                           "the gradient sum of the value head found no exponent",
+                           "it cannot be summed exactly",
+                           "lower critic.lr or look at the data of this step");
   }
   if (!mini.known) {
     const auto all = ranks_->gather(leader() ? std::string() : to_bytes(shares), 0);

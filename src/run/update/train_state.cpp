@@ -20,9 +20,6 @@
 namespace rollcall::run {
 namespace {
 
-/// Most attempts at an exact sum, each with other exponents; one or two are enough in practice.
-constexpr int kMostRepeats = 8;
-
 /// The gradient sum of this rank's node, and the exchanges that fetch its shares from other nodes.
 model::SharedSum shared_sum(const model::WeightLayout& layout, const comm::NodeGroups& groups,
                             const std::vector<std::int64_t>& begins) {
@@ -130,7 +127,7 @@ std::optional<int> TrainState::sum_gradient(const std::vector<BackwardMicroBatch
                                             std::int64_t count, double temperature,
                                             const SeeColumns& see) {
   const auto rounds = (count + ranks_->size() - 1) / ranks_->size();  // micro-batches of rank 0
-  for (int attempt = 0; attempt < kMostRepeats; ++attempt) {
+  for (int attempt = 0; attempt < model::kMostSumAttempts; ++attempt) {
     optimizer_->start();
     context_->threads.micro_batches->run(
         std::int64_t(own.size()), [&](model::MicroBatchRunner& runner, std::int64_t i) {
@@ -145,10 +142,11 @@ std::optional<int> TrainState::sum_gradient(const std::vector<BackwardMicroBatch
     if (outcome == model::SumOutcome::nonfinite) return std::nullopt;
     if (outcome == model::SumOutcome::ready) return attempt + 1;
   }
-  throw NumericsError(error_message(
-      fmt::format("the fixed-point gradient sum found no exponent in {} attempts", kMostRepeats),
-      "the gradient cannot be summed exactly",
-      "lower the learning rate or look at the data of this step"));
+  throw NumericsError(
+      error_message(fmt::format("the fixed-point gradient sum found no exponent in {} attempts",
+                                model::kMostSumAttempts),
+                    "the gradient cannot be summed exactly",
+                    "lower the learning rate or look at the data of this step"));
 }
 
 void TrainState::await_writer() {
