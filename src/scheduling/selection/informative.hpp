@@ -1,5 +1,5 @@
-// The selection `informative`: groups that teach nothing, because their rewards do not differ, leave
-// the step (DAPO, ScaleRL, DARS, ...).
+// The selection `informative`: groups that teach nothing, because their rewards do not differ,
+// leave the step (DAPO, ScaleRL, DARS, ...).
 #pragma once
 
 #include "scheduling/piece.hpp"
