@@ -146,8 +146,8 @@ TEST(WorksWhen, dler_an_accepted_answer_may_gain_a_bonus) {
   EXPECT_THAT(advantages_of(dler, step),
               ElementsAre(about(2 * h + 0.1, 1e-12), about(-h + 0.1, 1e-12), about(-h, 1e-12)));
   const auto columns = [](const Settings& knobs) { return Objective("dler", {}, knobs).columns(); };
-  EXPECT_THAT(columns({{"accepted_bonus", "0.1"}}), testing::Contains("correct"));
-  EXPECT_THAT(columns({}), testing::Not(testing::Contains("correct")));
+  EXPECT_THAT(columns({{"accepted_bonus", "0.1"}}), ::testing::Contains("correct"));
+  EXPECT_THAT(columns({}), ::testing::Not(::testing::Contains("correct")));
 }
 
 TEST(WorksWhen, dler_an_answer_above_the_target_length_is_wrong) {
