@@ -106,7 +106,8 @@ class Objective {
   /// learns nothing has equal numbers (RewardUse::gates).
   at::Tensor rewards(const StepColumns& step) const;
   bool pays_verifiers() const;  ///< rewards() equals StepColumns::reward for all rollouts
-  /// What the loss reads in place of the verifier's reward, as a clause; empty: it reads the reward.
+  /// What the loss reads in place of the verifier's reward, as a clause; empty: it reads the
+  /// reward.
   std::string in_place_of_verifiers() const;
   bool reads_component(const std::string& name) const;  ///< some piece reads column component/NAME
   /// Names of the reward pieces that read what only the update knows.

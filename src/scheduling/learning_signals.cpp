@@ -2,6 +2,7 @@
 #include "scheduling/learning_signals.hpp"
 
 #include "base/errors/error.hpp"
+#include "scheduling/prompts/outcomes.hpp"
 
 #include <fmt/format.h>
 
@@ -10,6 +11,11 @@ namespace rollcall::scheduling {
 void LearningSignals::bind(ConfigSchema& schema, bool learns_prompts) {
   if (uses_signal_) signal_.bind(schema);
   if (uses_arm_signal_) arm_signal_.bind(schema);
+  if (uses_teaching_)
+    schema.bind(
+        "left_out", &left_out_,
+        "groups of equal rewards that neither train nor fill a step: equal = all of them, solved = those whose rollouts are all right",
+        {}, {"equal", "solved"});
   if (learns_prompts || uses_pay_ || uses_outcomes_) control_.bind(schema);
 }
 
@@ -29,6 +35,11 @@ std::vector<std::string> LearningSignals::warnings() const {
   return {fmt::format(
       "arm_signal {} has the same mean for any number of rollouts: these bandits cannot hear which count is better",
       arm_signal_.name())};
+}
+
+bool LearningSignals::teaches(const GroupReport& report) const {
+  if (informative(report)) return true;
+  return left_out_ == "solved" && !report.correct.empty() && success(report) < 1.0;
 }
 
 const std::vector<GroupReport>& LearningSignals::learned(const std::vector<GroupReport>& reports,

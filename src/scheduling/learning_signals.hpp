@@ -30,6 +30,8 @@ class LearningSignals {
   /// A piece learns from something else in the reports. A scheduler that learns has the knob
   /// `control`.
   void use_outcomes() { uses_outcomes_ = true; }
+  /// A piece asks which groups teach.
+  void use_teaching() { uses_teaching_ = true; }
   bool signal_used() const { return uses_signal_; }
   bool arm_signal_used() const { return uses_arm_signal_; }
 
@@ -45,6 +47,9 @@ class LearningSignals {
   /// otherwise. `random` draws the order of shuffled results. Valid until the next call.
   const std::vector<GroupReport>& learned(const std::vector<GroupReport>& reports,
                                           const RandomStream& random);
+  /// Whether the group has results and the loss learns from it: its rewards differ or, with
+  /// left_out = solved, not all of its rollouts are right.
+  bool teaches(const GroupReport& report) const;
   const Control& control() const { return control_; }
   const Signal& signal() const { return signal_; }
   const ArmSignal& arm_signal() const { return arm_signal_; }
@@ -55,7 +60,8 @@ class LearningSignals {
 
  private:
   bool uses_signal_ = false, uses_arm_signal_ = false, must_rank_ = false, uses_pay_ = false,
-       uses_outcomes_ = false;
+       uses_outcomes_ = false, uses_teaching_ = false;
+  std::string left_out_ = "equal";
   Signal signal_;
   ArmSignal arm_signal_;
   Control control_;

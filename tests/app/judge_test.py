@@ -182,6 +182,28 @@ def rows_read_its_component(harness):
         check(code == 2 and f"reads component/{component}, which neither exact_match nor a judge fills" in err, err)
 
 
+def answers_are_compared_in_pairs(harness):
+    """Rates of wins of a prompt's answers have the mean 1/2, and the same bits wherever they are made."""
+    words = [*LONG, *sets(train__steps=1, train__prompts_per_step=6, train__rollouts_per_prompt=3, scheduler__policy="uniform", task__format_weight=0, eval__before="false", eval__after="false",
+                          objective__recipe="inpo", objective__pieces__reward="components", objective__knobs__omit_components='"correct, format"'),
+             *judge(harness, component="wins", prompt="{prompt} {response} or {other}", votes=1)]
+    folders = [harness.work / f"pairs_{ranks}" for ranks in (1, 3)]
+    for ranks, folder in zip((1, 3), folders):
+        harness.ranks(ranks).train(folder, *words, *(sets(judge__ranks=1) if ranks > 1 else []))
+    check(bits(folders[0]) == bits(folders[1]), "other bits on three ranks")
+    groups = {}
+    for line in exported(harness, folders[0], "--purpose", "train"):
+        groups.setdefault((line["prompt_id"], line["draw"]), []).append(line)
+    whole = [[line["components"]["wins"] for line in group] for group in groups.values() if not any(line["undecided"] for line in group)]
+    check(all(0 <= rate <= 1 for group in whole for rate in group), f"rates of wins {whole}")
+    # where all verdicts could be read
+    check(any(len(set(group)) > 1 and abs(sum(group) / len(group) - 0.5) < 1e-9 for group in whole), f"the mean of no group's rates is 1/2: {whole}")
+    file = harness.work / "pairs.toml"
+    file.write_text(f'[judge]\nmodel = "{harness.work / "judge"}"\nprompt = "{{response}} {{other}}"\n')
+    code, _, err, _ = harness.run("archive", "rescore", folders[0], "--judge", file, "--name", "x")
+    check(code == 2 and "has {other}" in err, err)
+
+
 def wrong_settings(harness):
     empty = harness.work / "empty"
     empty.mkdir()
@@ -196,6 +218,7 @@ def wrong_settings(harness):
         ({"model": reward_model(harness)}, "judge.kind is judge, and"),
         ({"model": reward_model(harness), "kind": "reward_model", "prompt": '""'}, "has no chat template"),
         ({"prompt": "is it right?"}, "without {response} every answer would be judged alike"),
+        ({"model": reward_model(harness), "kind": "reward_model", "prompt": "is {response} or {other}"}, "a reward model scores one answer"),
         ({"extract": "yes_on"}, "did you mean yes_no"),
         ({"scale": "[1]"}, "judge.scale is [1]"),
         ({"temperature": 0}, "all votes would be the same"),
@@ -213,4 +236,4 @@ def wrong_settings(harness):
 
 
 main(same_bits_wherever_it_judges, its_identity_is_in_the_archive, a_kill_changes_no_bit, score_says_what_the_run_was_told, rescore_says_it_again,
-     reward_models_score_too, rows_read_its_component, wrong_settings)
+     reward_models_score_too, rows_read_its_component, answers_are_compared_in_pairs, wrong_settings)

@@ -69,6 +69,10 @@ TEST(RewardSight, IsEqualInGroupsThatTheLossLeavesOut) {
   EXPECT_TRUE(at::equal(dypo.rewards(columns).slice(0, 2, 4), at::tensor({1.0, 0.0}, at::kDouble)))
       << "an expert's text does not make a prompt mixed";
 
+  EXPECT_TRUE(at::equal(Objective("raft").rewards(columns),
+                        at::tensor({1.5, 1.0, 1.5, 0.25, 0.0, 0.0, 1.0, 1.0}, at::kDouble)))
+      << "the best of wrong answers teaches nothing";
+
   columns.reward = columns.named["correct"];
   const Objective unlikely("unlikeliness"), shaped("unlikeliness", {}, {{"equal_by", "shaped"}});
   EXPECT_FALSE(unlikely.pays_verifiers());

@@ -318,6 +318,29 @@ TEST(RecipeNeeds, ARowOfReplayHasItsChoiceAndItsOldPolicy) {
   }
 }
 
+TEST(RecipeNeeds, ARowOfUnsolvedPromptsHasASchedulerThatKeepsThem) {
+  const auto needs = [](const std::string& policy, const std::string& selection = "",
+                        const std::string& left_out = "") {
+    RunConfig config;
+    config.objective.recipe = "ngrpo", config.scheduler.policy = policy,
+    config.scheduler.selection = selection;
+    if (!left_out.empty()) config.scheduler.knobs = {{"left_out", left_out}};
+    return refusal([&] {
+      Faults faults;
+      check_recipe_needs(config, faults);
+      faults.require_none();
+    });
+  };
+  for (const auto* policy : {"dapo", "dler", "brorl"})
+    EXPECT_NE(needs(policy).find("set scheduler.knobs.left_out=solved"), std::string::npos)
+        << policy;
+  EXPECT_NE(needs("uniform", "informative").find("left_out=solved"), std::string::npos);
+  EXPECT_NE(needs("dapo", "", "equal").find("left_out=solved"), std::string::npos);
+  EXPECT_EQ(needs("dapo", "", "solved"), "");
+  EXPECT_EQ(needs("dapo", "all"), "");
+  EXPECT_EQ(needs("uniform_sqrt"), "");
+}
+
 TEST(RecipeNeeds, WhatARowGoesWithIsTold) {
   const auto told = [](const std::string& recipe, const std::string& policy = "uniform_sqrt",
                        std::int64_t rollouts = 8, const std::string& rounds = "") {

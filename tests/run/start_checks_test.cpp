@@ -320,6 +320,13 @@ TEST(StartChecks, RewardsThatNothingLearnsFromAreTold) {
               HasSubstr("hears"));
   for (const char* recipe : {"grpo", "dypo", "dapo_overlong", "chord"})
     EXPECT_EQ(told({std::string("objective.recipe=") + recipe, half}), "") << recipe;
+  const std::string command = R"(reward.command=["grade"])",
+                    style = R"(reward.components=["style"])";
+  EXPECT_THAT(told({command, style, "objective.recipe=disco"}),
+              HasSubstr("reward.command judges, and surrogate group_contrast trains on"));
+  EXPECT_THAT(told({command, "objective.recipe=ttrl"}), HasSubstr("reward.command judges, and"));
+  for (const char* recipe : {"grpo", "ace-rl", "gdpo"})
+    EXPECT_EQ(told({command, style, std::string("objective.recipe=") + recipe}), "") << recipe;
   const std::string judge = "judge.model=/nonexistent", votes = "judge.component=votes";
   EXPECT_THAT(told({judge, votes}),
               HasSubstr("no piece of objective.recipe grpo reads component/votes"));

@@ -15,7 +15,18 @@ struct BestOfGroup {
   static constexpr std::string_view name = "best_of_group",
                                     formula = "A_i = 1 where r_i = max_g and correct, else 0";
 
-  void bind(Knobs& knobs) { knobs.needs.column(column::correct); }
+  void bind(Knobs& knobs) {
+    knobs.needs.column(column::correct);
+    knobs.reward_use.gates({.when = [] { return true; }, .heard = heard});
+  }
+
+  /// [B] the reward in groups with a right answer, and `correct`, which is 0, in others: nothing is
+  /// learnt from the best of wrong answers.
+  static at::Tensor heard(const Step& step) {
+    const at::Tensor& correct = step.named(column::correct);
+    return at::where(step.shape.over_rollouts(step.shape.group_max(correct)) > 0, step.reward,
+                     correct);
+  }
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor best =

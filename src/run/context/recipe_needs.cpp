@@ -5,6 +5,7 @@
 #include "method/columns.hpp"
 #include "reward/verifier.hpp"
 #include "run/context/step_bounds.hpp"
+#include "scheduling/schedulers.hpp"
 #include "task/answer_source.hpp"
 #include "task/task.hpp"
 
@@ -17,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rollcall::run {
@@ -35,6 +37,16 @@ struct Need {
 
 bool replays(const RunConfig& c) { return c.replay.share > 0; }
 bool takes_current(const RunConfig& c) { return !replays(c) || c.replay.old_policy == "current"; }
+
+/// Whether groups without a success may train: the scheduler's selection leaves none of them out.
+bool trains_unsolved(const RunConfig& c) {
+  const SchedulerSection& s = c.scheduler;
+  const auto chosen =
+      scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection});
+  return chosen.selection != "informative" ||
+         std::find(s.knobs.begin(), s.knobs.end(),
+                   std::pair<std::string, std::string>("left_out", "solved")) != s.knobs.end();
+}
 
 /// A part of a recipe's paper beside its loss that the loss can do without. The run is another
 /// method without it, so a warning names the part, but no run is refused.
@@ -79,7 +91,8 @@ constexpr Companion kCompanions[] = {
     {"clip_cov", kRefills, "refill", kEqualGroups.data()},
     {"kl_cov", kRefills, "refill", kEqualGroups.data()},
     {"qae", kRefills, "refill", kEqualGroups.data()},
-    {"ngrpo", kRefills, "refill", kEqualGroups.data()},
+    {"ngrpo", kRefills, "refill",
+     "solved groups take the place of groups that teach, which with scheduler.knobs.left_out=solved include those without a success"},
     {"entropy-80-20", kRefills, "refill", kEqualGroups.data()},
 };
 
@@ -187,6 +200,10 @@ constexpr Need kNeeds[] = {
      "scheduler.policy is another",
      "all rollouts would train, and the recipe is GRPO with a wider upper bound",
      "set scheduler.policy=rstar2_agent"},
+    {"ngrpo", "scheduler.policy", trains_unsolved,
+     "the scheduler leaves out every group of equal rewards",
+     "groups without a success would not train, and they are what its virtual best rollout is for",
+     "set scheduler.knobs.left_out=solved"},
     {"t1-inference-scaling", "reference.decay",
      [](const RunConfig& c) { return c.reference.decay < 1 || c.reference.refresh_every > 0; },
      "reference.decay is 1", "the anchor would not follow the policy",

@@ -287,6 +287,15 @@ std::vector<std::string> unread_rewards_told(const RunConfig& c, const method::O
         "task.format_weight out, or choose a recipe that reads the verifier's reward",
         c.task.format_weight, source.in_place,
         is_heard ? fmt::format(", what scheduler.policy {} hears", c.scheduler.policy) : ""));
+  const bool reads_command = std::any_of(
+      c.reward.components.begin(), c.reward.components.end(),
+      [&](const std::string& component) { return objective.reads_component(component); });
+  if (!c.reward.command.empty() && !source.in_place.empty() && !reads_command)
+    all.push_back(fmt::format(
+        "reward.command judges, and {}: its scores change critic/score, the archive{} and nothing that the loss learns, which reads at most which "
+        "answers it calls correct",
+        source.in_place,
+        is_heard ? fmt::format(", what scheduler.policy {} hears", c.scheduler.policy) : ""));
   if (!c.judge.model.empty() && !objective.reads_component(c.judge.component))
     all.push_back(fmt::format(
         "judge.model judges, and no piece of objective.recipe {} reads component/{}: its verdicts are stored, and nothing is learnt from them; leave "

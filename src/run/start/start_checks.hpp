@@ -50,9 +50,10 @@ std::string padding_told(const RunConfig& config, std::int64_t vocabulary, std::
 std::string lone_rollouts_told(const RunConfig& config, const method::Objective& objective);
 
 /// One sentence for each setting of the reward from which the loss of a training run learns
-/// nothing: the weight of the form where the loss does not read the verifier's reward, and a judge
-/// whose component no piece reads. None of them is a fault, because archive and metrics have what
-/// they make of the answers. `hears_rewards`: of the run's scheduler (PolicyTraits).
+/// nothing: the weight of the form and the scores of a command where the loss does not read the
+/// verifier's reward, and a judge whose component no piece reads. None of them is a fault, because
+/// archive and metrics have what they make of the answers. `hears_rewards`: of the run's scheduler
+/// (PolicyTraits).
 std::vector<std::string> unread_rewards_told(const RunConfig& config,
                                              const method::Objective& objective,
                                              bool hears_rewards);

@@ -1,7 +1,5 @@
-// Counts the informative groups and asks the sampler for as many prompts as are missing.
+// Counts the groups that teach and asks the sampler for the number of prompts that are missing.
 #include "scheduling/rounds/refill.hpp"
-
-#include "scheduling/prompts/outcomes.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +19,7 @@ Decision RefillRounds::next(const StepRequest& request, std::uint32_t round,
   std::int64_t usable = 0, spent = 0;
   for (const GroupReport& report : pool) {
     if (held.empty() || held.back() != report.id.prompt) held.push_back(report.id.prompt);
-    usable += informative(report);
+    usable += knowledge_->signals.teaches(report);
     spent += drawn(report);
   }
   const std::int64_t missing = request.prompts - usable, size = request.budget / request.prompts;

@@ -1,19 +1,22 @@
-// The rounds `refill`: groups whose rewards do not differ are replaced by groups of new prompts
-// until the step is full (DAPO, DLER, GRESO).
+// The rounds `refill`: groups that teach nothing are replaced by groups of new prompts until the
+// step is full (DAPO, DLER, GRESO).
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// After each round, missing = prompts - informative groups. The next round draws min(prompts,
+/// After each round, missing = prompts - groups that teach (LearningSignals::teaches: the
+/// informative ones, unless left_out says otherwise). The next round draws min(prompts,
 /// ceil(missing)) new prompts or, with refill_margin m > 0, min(prompts, ceil(m * missing / share
-/// of informative groups so far)) (GRESO's adaptive batch size). The step ends when nothing is
-/// missing, after refill_rounds rounds in all, when no prompt is left, or when refill_rounds
-/// budgets are spent.
+/// of such groups so far)) (GRESO's adaptive batch size). The step ends when nothing is missing,
+/// after refill_rounds rounds in all, when no prompt is left, or when refill_rounds budgets are
+/// spent.
 class RefillRounds final : public Rounds {
  public:
-  explicit RefillRounds(const Knowledge& knowledge) : knowledge_(&knowledge) {}
+  explicit RefillRounds(Knowledge& knowledge) : knowledge_(&knowledge) {
+    knowledge.signals.use_teaching();
+  }
   void bind(ConfigSchema& knobs) override;
   bool hears_rewards() const override { return true; }
   bool looks() const override { return rounds_ > 1; }

@@ -1,7 +1,5 @@
-// Chooses the informative groups that stay.
+// Chooses the groups that stay.
 #include "scheduling/selection/informative.hpp"
-
-#include "scheduling/prompts/outcomes.hpp"
 
 #include <algorithm>
 #include <set>
@@ -19,7 +17,7 @@ std::vector<GroupTraining> InformativeSelection::select(const StepRequest& reque
   const RandomStream stream = knowledge_->random(request.step, kUse);
   std::vector<std::pair<std::uint64_t, GroupId>> usable;
   for (const GroupReport& report : reports) {
-    if (informative(report))
+    if (knowledge_->signals.teaches(report))
       usable.emplace_back(stream.bits(std::uint64_t(report.id.draw) << 32 | report.id.prompt.value),
                           report.id);
   }

@@ -1,16 +1,18 @@
-// The selection `informative`: groups whose rewards do not differ leave the step (DAPO, ScaleRL,
-// DARS, ...).
+// The selection `informative`: groups that teach nothing, because their rewards do not differ,
+// leave the step (DAPO, ScaleRL, DARS, ...).
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// If there are more informative groups than request.prompts, a random choice of that number
-/// trains. If there are none, nothing trains and the step makes no update.
+/// If more groups teach (LearningSignals::teaches) than request.prompts, a random choice of that
+/// number trains. If none does, nothing trains and the step makes no update.
 class InformativeSelection final : public Selection {
  public:
-  explicit InformativeSelection(const Knowledge& knowledge) : knowledge_(&knowledge) {}
+  explicit InformativeSelection(Knowledge& knowledge) : knowledge_(&knowledge) {
+    knowledge.signals.use_teaching();
+  }
   bool hears_rewards() const override { return true; }
   std::vector<GroupTraining> select(const StepRequest& request,
                                     const std::vector<GroupReport>& reports) override;

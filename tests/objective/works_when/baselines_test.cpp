@@ -136,8 +136,8 @@ TEST(WorksWhen, dler_standardises_over_the_step_and_lite_ppo_by_the_rewards) {
 }
 
 TEST(WorksWhen, dler_an_accepted_answer_may_gain_a_bonus) {
-  // Two right answers, one of them cut off, and a wrong one. Their rewards are 1, 0 and 0: mean 1/3,
-  // spread sqrt(2) / 3.
+  // Two right answers, one of them cut off, and a wrong one. Their rewards are 1, 0 and 0: mean
+  // 1/3, spread sqrt(2) / 3.
   PlainStep step = answers({{0, 1.0}, {0, 0.0}, {0, 0.0}});
   step.rollouts[1].correct = 1.0;
   BaselineScale dler;
@@ -146,8 +146,8 @@ TEST(WorksWhen, dler_an_accepted_answer_may_gain_a_bonus) {
   EXPECT_THAT(advantages_of(dler, step),
               ElementsAre(about(2 * h + 0.1, 1e-12), about(-h + 0.1, 1e-12), about(-h, 1e-12)));
   const auto columns = [](const Settings& knobs) { return Objective("dler", {}, knobs).columns(); };
-  EXPECT_THAT(columns({{"accepted_bonus", "0.1"}}), testing::Contains("correct"));
-  EXPECT_THAT(columns({}), testing::Not(testing::Contains("correct")));
+  EXPECT_THAT(columns({{"accepted_bonus", "0.1"}}), ::testing::Contains("correct"));
+  EXPECT_THAT(columns({}), ::testing::Not(::testing::Contains("correct")));
 }
 
 TEST(WorksWhen, dler_an_answer_above_the_target_length_is_wrong) {

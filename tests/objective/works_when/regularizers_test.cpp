@@ -295,8 +295,8 @@ TEST(WorksWhen, dypo_PromptsGoThreeWays) {
   EXPECT_NEAR(aligned.derivative[6], -0.5, 1e-12);
 }
 
-/// A scheduler that leaves groups of equal rewards out leaves no own rollout of the solved prompt and
-/// of the hopeless one to train, and experts train all the same.
+/// A scheduler that leaves groups of equal rewards out leaves no own rollout of the solved prompt
+/// and of the hopeless one to train, and experts train all the same.
 TEST(WorksWhen, dypo_ASolvedPromptThatIsLeftOutIsNotImitated) {
   PlainStep step = three_kinds();
   step.trains = {0, 0, 1, 1, 1, 1, 0, 0, 1};

@@ -79,6 +79,28 @@ TEST(Dler, TheGroupThatIsAllRightIsReplaced) {
   EXPECT_EQ(training.groups[0].id, lost);
 }
 
+/// For a loss that learns from prompts without a success, as NGRPO's does.
+TEST(Dapo, GroupsWithoutASuccessMayStay) {
+  const auto policy = make_scheduler({"dapo"}, {{"left_out", "solved"}}, prompt_table(3, 1), 1);
+  const StepRequest request = {
+      .step = 0, .prompts = 2, .budget = 4, .min_rollouts = 2, .max_rollouts = 2};
+  const auto first = policy->begin_step(request);
+  const auto unsolved = first.groups[0].id, solved = first.groups[1].id;
+  std::vector<GroupReport> reports = {group(unsolved.prompt.value, 0, 2),
+                                      group(solved.prompt.value, 2, 2)};
+  std::sort(reports.begin(), reports.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
+  const auto second = policy->next_round(request, reports);
+  ASSERT_EQ(second.groups.size(), 1U) << "in the place of the solved one alone";
+  reports.push_back(group(second.groups[0].id.prompt.value, 0, 2));
+  EXPECT_TRUE(policy->next_round(request, {reports.back()}).groups.empty());
+  std::sort(reports.begin(), reports.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
+  const auto training = policy->settle(request, reports);
+  ASSERT_EQ(training.groups.size(), 1U);
+  EXPECT_EQ(training.groups[0].id, solved);
+}
+
 TEST(Brorl, OnePromptWithHundredsOfRolloutsAndFewerDeadGroups) {
   const auto policy = make_scheduler({"brorl"}, {}, prompt_table(8, 1), 1);
   const StepRequest wide = {
