@@ -50,6 +50,8 @@ inline constexpr std::int64_t correct = 64;    ///< with `decided`: it is
 inline constexpr std::int64_t ended = 128;     ///< the environment failed while it answered this
 inline constexpr std::int64_t given = 256;     ///< of a policy turn whose tokens nobody sampled
 inline constexpr std::int64_t by_clock = 512;  ///< with `ended`: a time limit ended it
+inline constexpr std::int64_t moved = 1024;    ///< trains behind another prompt than the one that
+                                               ///< was asked; it is not stored
 }  // namespace turn_flag
 
 /// What an environment made of a policy turn. Of an environment's turn only `state` is set, which
@@ -95,7 +97,7 @@ struct Rollout {
   std::uint32_t sample = 0;
   FinishReason finish = FinishReason::stop;
   std::vector<Turn> turns;
-  std::string text;                ///< the policy's turns as text (run/generation/rollout_text.hpp)
+  std::string text;                ///< the policy's turns as text (run/step/actions.hpp)
   std::vector<TurnFacts> facts{};  ///< [turns]; empty where no turn has any
   /// Number of the opening that it was given (run/generation/openings.hpp); 0: it began as its
   /// prompt ends.

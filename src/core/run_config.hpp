@@ -340,10 +340,11 @@ struct SecondPassSection {
   double share = 1.0;         ///< largest share of the step's groups that are asked again
   std::int64_t rollouts = 1;  ///< of each derived prompt
   std::string placement = "joins_parent";  ///< core/derivation.hpp
-  std::int64_t keep =
-      1;  ///< rollouts of them that train in a parent's group, the best first; 0: all
-  std::string feedback =
-      "verdict";  ///< what {feedback} says: verdict | reference | reason | critique
+  std::string trained_on = "asked";        ///< asked | parent: the prompt behind which they train
+  /// Rollouts of them that train in a parent's group, the best first; 0: all.
+  std::int64_t keep = 1;
+  /// What {feedback} says: verdict | reference | reason | critique.
+  std::string feedback = "verdict";
   std::string refinement =
       "Question:\n{prompt}\n\nAn answer:\n{response}\n\nFeedback:\n{feedback}\n\nAnswer again.";
   std::string error =

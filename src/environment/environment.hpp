@@ -32,8 +32,7 @@ class Environment {
   /// prompt's text (empty: that text). `state`: where to begin; empty: as prompt and seed say.
   virtual Answer start(const Prompt& prompt, const std::string& state,
                        std::uint64_t seed) const = 0;
-  /// The answer to the action of turn `turn`, counted from 0. Random numbers are those of the
-  /// stream (seed, turn).
+  /// The answer to the action of turn `turn`, counted from 0. `seed`: step_seed() of the turn.
   virtual Answer step(const Prompt& prompt, const std::string& state, std::string_view action,
                       std::uint64_t seed, std::uint32_t turn) const = 0;
 };

@@ -18,6 +18,9 @@ struct Seeds {
   std::uint64_t turns = 0;  ///< of the turns; each rollout has its own
 };
 
+/// The seed of the step of turn `turn`, counted from 0.
+std::uint64_t step_seed(const Seeds& seeds, std::uint32_t turn);
+
 /// How an environment failed to answer.
 enum class Loss : std::uint8_t {
   none,
