@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -105,9 +106,9 @@ struct Rollout {
   /// The rollout of its group that it was forked from, and how many policy tokens they have in
   /// common; -1: it was sampled from its beginning.
   std::int64_t parent = -1, fork_token = -1;
-  /// The derived prompt that it answered, where it trains in its parent's group; 0: the group's own
-  /// prompt. It is set when a step is closed and is not stored.
-  PromptId placed{};
+  /// The derived group that it was sampled in, where it trains in its parent's group; nothing: it
+  /// trains where it was sampled. It is set when a step is closed and is not stored.
+  std::optional<GroupId> placed{};
 };
 
 /// Rollouts of one prompt, at least one. Groups may differ in size.
