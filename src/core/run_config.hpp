@@ -349,7 +349,8 @@ struct SecondPassSection {
   std::string of = "dead";    ///< dead (groups without a success) | failed | every (rollouts)
   double share = 1.0;         ///< largest share of the step's groups that are asked again
   std::int64_t rollouts = 1;  ///< of each derived prompt
-  std::string placement = "joins_parent";  ///< core/derivation.hpp
+  std::string placement = "joins_parent";  ///< core/derivation.hpp; errors have own_group where it
+                                           ///< is not set
   std::string trained_on = "asked";        ///< asked | parent: the prompt behind which they train
   /// Rollouts of them that train in a parent's group, the best first; 0: all.
   std::int64_t keep = 1;
