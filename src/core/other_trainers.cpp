@@ -87,6 +87,15 @@ constexpr Row kRows[] = {
     {"num_iterations", "train.epochs"},
     {"ppo_epochs", "train.epochs"},
     {"max_epochs", "train.epochs"},
+    // conversations
+    {"max_assistant_turns", "environment.max_turns"},
+    {"max_user_turns", "environment.max_turns, which counts the policy's turns"},
+    {"max_rollout_turns", "environment.max_turns"},
+    {"max_turns", "environment.max_turns"},
+    {"max_tool_calling_iterations", "environment.max_turns, which counts the last answer, too"},
+    {"tool_config_path", "environment.tools, with environment.name = \"tools\""},
+    {"interaction_config_path", "environment.command, a program that answers"},
+    {"agent_func_path", "environment.command, a program that answers"},
     // optimizer
     {"learning_rate", "train.lr"},
     {"actor_learning_rate", "train.lr"},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/numbers/id.hpp"
+#include "core/derived_prompt.hpp"
 #include "core/rollout.hpp"
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct SamplingParams {
                                   ///< text; 0 allows all ids
   std::string logprob = "full";   ///< full (whole vocabulary) | kept (tokens that top_k and top_p
                                   ///< keep)
+  std::int64_t turn_tokens = 0;   ///< most tokens of one turn; 0: max_new_tokens alone limits it
 };
 
 /// Whether top_k or top_p leave tokens out of the draw.
@@ -45,6 +47,16 @@ struct GroupPlan {
   std::uint32_t count = 1;
   std::int32_t bin = -1;  ///< difficulty bin of the prompt when it was chosen; -1 if the scheduler
                           ///< has no bins
+  Derivation from{};      ///< why the group is asked; a plain one: it is the task's
+  /// Sample numbers, ascending, in place of first_sample and count, which then is their number;
+  /// empty: successive samples.
+  std::vector<std::uint32_t> samples{};
+  /// The draw in the address of its random streams, where it repeats those of another group; -1:
+  /// its own.
+  std::int64_t stream_draw = -1;
+  std::string start{};         ///< as in Group
+  std::uint32_t unforked = 0;  ///< how many of the rollouts are sampled from their beginning, while
+                               ///< the others are forked from those; 0: all of them
 };
 
 /// What the coordinator asks of one generation rank for one round of a step.
@@ -56,9 +68,11 @@ struct StepPlan {
   PolicyVersion policy;
   SamplingParams sampling;
   std::vector<GroupPlan> groups;
-  std::vector<Prompt> judge_tasks{};  ///< the prompts of `groups` that are judge tasks
-                                      ///< (core/judge_task.hpp)
-  std::int32_t aggregator = -1;       ///< world rank that stores the shard
+  std::vector<Prompt> judge_tasks{};     ///< the prompts of `groups` that are judge tasks
+                                         ///< (core/judge_task.hpp)
+  std::vector<DerivedPrompt> derived{};  ///< prompts of those groups that have a text of their own,
+                                         ///< ascending by number
+  std::int32_t aggregator = -1;          ///< world rank that stores the shard
   std::uint32_t aggregated = 1;  ///< number of plans whose shards that rank stores together; 1 if
                                  ///< the scoring rank stores this shard alone
 };
@@ -86,6 +100,7 @@ struct GroupReport {
   double loss = std::numeric_limits<double>::quiet_NaN();
   /// mean |advantage| of the group's rollouts
   double mean_abs_advantage = std::numeric_limits<double>::quiet_NaN();
+  Derivation from{};  ///< as in Group. Pieces learn nothing of a prompt from groups that had help
 };
 
 /// Rollouts of the group, including those without a verdict. It is the number of the next sample,

@@ -2,12 +2,15 @@
 #pragma once
 
 #include "base/numbers/id.hpp"
+#include "core/derivation.hpp"
+#include "core/group_id.hpp"
 #include "core/kept_tokens.hpp"
 #include "core/missed_tokens.hpp"
 #include "core/token_columns.hpp"
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +22,10 @@ enum class Purpose : std::int32_t { train = 0, validation = 1, eval = 2, greedy 
 /// The part of a task that a prompt comes from; the three parts never overlap.
 enum class Split : std::int32_t { train = 0, validation = 1, heldout = 2 };
 enum class Role : std::int32_t { prompt = 0, policy = 1, environment = 2 };
-/// Why generation ended. `stop`: end-of-sequence or stop string; `length`: token limit.
-enum class FinishReason : std::int32_t { stop = 0, length = 1 };
+/// Why generation ended. `stop`: end-of-sequence or stop string, and in a conversation the
+/// environment; `length`: token limit; `turns`: limit of turns; `lost`: the environment gave no
+/// usable answer.
+enum class FinishReason : std::int32_t { stop = 0, length = 1, turns = 2, lost = 3 };
 
 struct Prompt {
   PromptId id;
@@ -37,6 +42,39 @@ struct Prompt {
   /// "messages" and perhaps "tools" (text/chat/prompt_conversation.hpp). `text` then has the same
   /// in words. Empty otherwise.
   std::string conversation{};
+};
+
+/// Bits of TurnFacts::flags. The archive stores them.
+namespace turn_flag {
+inline constexpr std::int64_t invalid = 1;     ///< the action could not be read
+inline constexpr std::int64_t void_turn = 2;   ///< it is neither a call nor an answer
+inline constexpr std::int64_t error = 4;       ///< what it asked for failed
+inline constexpr std::int64_t patched = 8;     ///< another action was carried out in its place
+inline constexpr std::int64_t repeated = 16;   ///< the conversation had this action before
+inline constexpr std::int64_t decided = 32;    ///< the environment said whether the task is solved
+inline constexpr std::int64_t correct = 64;    ///< with `decided`: it is
+inline constexpr std::int64_t ended = 128;     ///< the environment failed while it answered this
+inline constexpr std::int64_t given = 256;     ///< of a policy turn whose tokens nobody sampled
+inline constexpr std::int64_t by_clock = 512;  ///< with `ended`: a time limit ended it
+inline constexpr std::int64_t moved = 1024;    ///< trains behind another prompt than the one that
+                                               ///< was asked; it is not stored
+}  // namespace turn_flag
+
+/// What an environment made of a policy turn. Of an environment's turn only `state` is set, which
+/// is that after it. Prompts have none of it.
+struct TurnFacts {
+  double reward = 0.0;
+  /// In the order of the environment's components; empty: it named none.
+  std::vector<double> components{};
+  /// 64-bit hash of the state in which the action was taken; 0: there is no environment. Where a
+  /// state is not handed out, it is the hash of what the environment said last.
+  std::uint64_t state = 0;
+  std::uint64_t action = 0;  ///< 64-bit hash of the action's text
+  std::int64_t flags = 0;    ///< turn_flag
+  std::int64_t kind = 0;     ///< of the action, as the environment numbers kinds; 0: it has none
+  std::int64_t seat = 0;     ///< who speaks, where several do
+  std::string reason{};      ///< why the reward or the verdict is what it is; may be empty
+  bool operator==(const TurnFacts&) const = default;
 };
 
 /// A run of tokens by one author. The columns of numbers per token are filled for policy turns
@@ -58,21 +96,23 @@ struct Turn {
   MissedTokens missed{};
 };
 
-/// What identifies a group. `draw` counts how often the prompt was drawn in this step before.
-struct GroupId {
-  std::uint64_t step = 0;
-  PromptId prompt;
-  std::uint32_t draw = 0;
-  auto operator<=>(const GroupId&) const = default;
-};
-
 /// `sample` numbers the rollouts of a group over all rounds of the step. It is part of the address
 /// of the rollout's random stream.
 struct Rollout {
   std::uint32_t sample = 0;
   FinishReason finish = FinishReason::stop;
   std::vector<Turn> turns;
-  std::string text;  ///< the policy's turns as text
+  std::string text;                ///< the policy's turns as text (run/step/actions.hpp)
+  std::vector<TurnFacts> facts{};  ///< [turns]; empty where no turn has any
+  /// Number of the opening that it was given (run/generation/openings.hpp); 0: it began as its
+  /// prompt ends.
+  std::int64_t opening = 0;
+  /// The rollout of its group that it was forked from, and how many policy tokens they have in
+  /// common; -1: it was sampled from its beginning.
+  std::int64_t parent = -1, fork_token = -1;
+  /// The derived group that it was sampled in, where it trains in its parent's group; nothing: it
+  /// trains where it was sampled. It is set when a step is closed and is not stored.
+  std::optional<GroupId> placed{};
 };
 
 /// Rollouts of one prompt, at least one. Groups may differ in size.
@@ -87,6 +127,8 @@ struct Group {
                           ///< bins
   std::uint64_t stream_prompt = 0;  ///< the prompt number in the address of the group's random
                                     ///< streams
+  Derivation from{};                ///< stages compute with it: it decides where the group trains
+  std::string start{};  ///< state in which its conversations began; empty: the environment's own
 };
 
 /// What one generation rank, or several ranks of a node together, publish for one round of a step.

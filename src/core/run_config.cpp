@@ -84,6 +84,108 @@ void bind_judge(ConfigSchema& s, JudgeSection& j) {
   s.bind("judge.stop", &j.sampling.stop, "judge: texts that end a verdict");
 }
 
+void bind_environment(ConfigSchema& s, EnvironmentSection& e) {
+  s.bind("environment.name", &e.name,
+         "what the policy talks with: a built-in environment, or tools; empty: environment.command "
+         "or the task's own, and answers are single turns where there is neither");
+  s.bind("environment.command", &e.command,
+         "program and arguments that the policy talks with, JSON lines in and out; empty: none");
+  s.bind("environment.components", &e.components,
+         "components of the reward that the command reports");
+  s.bind("environment.tools", &e.tools, "environment.name = tools: the tools that may be called");
+  s.bind("environment.index", &e.index, "file of lines that the tool search looks through");
+  s.bind("environment.role", &e.role,
+         "role in the chat of what the environment says; auto: as the environment asks for", {},
+         {"auto", "user", "tool"});
+  s.bind("environment.processes", &e.processes,
+         "processes of the command side by side on each generation rank", {1, 4096});
+  s.bind("environment.timeout_s", &e.timeout_s,
+         "longest time without an answer of a process that was asked [s]; then it is ended",
+         {0.01, 86400});
+  s.bind("environment.max_turns", &e.max_turns, "most turns of the policy in a rollout", {1, 4096});
+  s.bind("environment.max_tokens", &e.max_tokens,
+         "most tokens of a rollout after its prompt, sampled and told together; 0: what the "
+         "model's positions leave",
+         {0, 1048576});
+  s.bind("environment.sandbox", &e.sandbox, "run the command in the sandbox");
+  s.bind("environment.forks", &e.forks,
+         "where rollouts of a group fork from others; empty: nowhere");
+  s.bind("environment.unforked", &e.unforked,
+         "rollouts of a group that are sampled from their beginning; 0: half", kCount);
+}
+
+void bind_hints(ConfigSchema& s, HintSection& h) {
+  s.bind("hints.source", &h.source,
+         "where help for a prompt comes from: the beginning of the task's worked solution, or a "
+         "list in the row of task.file (hints.hint_key)",
+         {}, {"solution", "row"});
+  s.bind("hints.hint_key", &h.hint_key, "row: field of the list, the least help first");
+  s.bind("hints.as", &h.as,
+         "how help is given: in the question (prompt), or as the beginning of the answer", {},
+         {"prompt", "beginning"});
+  s.bind("hints.shares", &h.shares,
+         "solution: share of its lines that each tier gives, the least first");
+  s.bind("hints.text", &h.text, "prompt: the question with its help, with {prompt} and {hint}");
+  s.bind("hints.learns", &h.learns, "beginning: train the given tokens as well");
+}
+
+void bind_second_pass(ConfigSchema& s, SecondPassSection& p) {
+  s.bind("second_pass.kind", &p.kind,
+         "what a step asks again of the answers that it drew: a better one (refinement), what is "
+         "wrong and how it goes on from there (error), the same of an earlier policy "
+         "(counterpart), or the best and worst of a larger draw (pool); empty: nothing",
+         {}, {"", "refinement", "error", "counterpart", "pool"});
+  s.bind("second_pass.of", &p.of,
+         "refinement, error: answers of groups without a success (dead), all wrong ones (failed), "
+         "or every one",
+         {}, {"dead", "failed", "every"});
+  s.bind("second_pass.share", &p.share,
+         "refinement, error: largest share of a step's groups that is asked again", kShare);
+  s.bind("second_pass.rollouts", &p.rollouts, "refinement, error: rollouts of each new prompt",
+         {1, 16384});
+  s.bind("second_pass.placement", &p.placement,
+         "where the new rollouts train: in a group of their own, or in the group that they were "
+         "made of, beside all of its rollouts, in place of them, or in place of one failure each; "
+         "where it is not set, error has own_group",
+         {}, {"own_group", "joins_parent", "replaces_parent", "replaces_one"});
+  s.bind("second_pass.trained_on", &p.trained_on,
+         "refinement: the prompt behind which they train, the one that was asked or the first one "
+         "(parent)",
+         {}, {"asked", "parent"});
+  s.bind("second_pass.keep", &p.keep,
+         "joins_parent: how many of them train in a group, the best first; 0: all", kCount);
+  s.bind("second_pass.feedback", &p.feedback,
+         "refinement: what {feedback} says: whether the answer is right, the reference, why it is "
+         "wrong, or what the policy finds wrong (second_pass.error)",
+         {}, {"verdict", "reference", "reason", "critique"});
+  s.bind("second_pass.refinement", &p.refinement,
+         "asked for a better answer, with {prompt}, {response}, {feedback} and {reference}");
+  s.bind("second_pass.error", &p.error,
+         "asked for what is wrong, with {prompt}, {response} and {reference}");
+  s.bind("second_pass.buffer", &p.buffer,
+         "largest share of a step's prompts that go on from answers of earlier steps; the step's "
+         "budget stays what it is. 0: off",
+         {0, 0.9});
+  s.bind("second_pass.buffer_size", &p.buffer_size, "answers of earlier steps that are kept",
+         {1, 65536});
+  s.bind("second_pass.numerics", &p.numerics,
+         "pool: arithmetic of the larger draw; empty: run.numerics", {},
+         {"", "fp32_fixed_order", "bf16_sliced8", "cuda_bf16_sliced8"});
+  s.bind("second_pass.factor", &p.factor,
+         "pool: rollouts of the larger draw for each one that trains", {1, 1024});
+}
+
+void bind_openings(ConfigSchema& s, OpeningSection& o) {
+  s.bind("openings.as", &o.as,
+         "what openings.texts are: beginnings of the answer (given), or words behind the question",
+         {}, {"given", "prompt"});
+  s.bind("openings.texts", &o.texts,
+         "texts that the rollouts of a group begin with in turn; empty: none");
+  s.bind("openings.exit", &o.exit,
+         "what is said where a group's first answer is cut, for its other rollouts to go on from; "
+         "empty: nothing is cut");
+}
+
 }  // namespace
 
 ConfigSchema bind(RunConfig& c) {
@@ -291,6 +393,9 @@ ConfigSchema bind(RunConfig& c) {
       {}, {"full", "kept"});
   s.bind("sampling.max_new_tokens", &c.sampling.max_new_tokens, "longest response [tokens]",
          {1, 1048576});
+  s.bind("sampling.turn_tokens", &c.sampling.turn_tokens,
+         "longest turn of a conversation [tokens]; 0: sampling.max_new_tokens alone limits it",
+         {0, 1048576});
   s.bind("sampling.stop", &c.sampling.stop, "texts that end a response");
 
   s.bind("train.steps", &c.train.steps, "reinforcement learning steps", kCount);
@@ -412,6 +517,11 @@ ConfigSchema bind(RunConfig& c) {
          "Empty: none of this kind");
   s.bind("self_judging.shuffle_labels", &c.self_judging.shuffle_labels,
          "control experiment: the label of every verdict is drawn at random");
+
+  bind_environment(s, c.environment);
+  bind_hints(s, c.hints);
+  bind_second_pass(s, c.second_pass);
+  bind_openings(s, c.openings);
 
   s.bind("eval.samples", &c.eval.samples, "rollouts per held-out prompt", kPositive);
   s.bind("eval.pass_k", &c.eval.pass_k,
@@ -544,6 +654,9 @@ void choose_defaults(RunConfig& c, const ConfigSchema& schema) {
   const bool has_weights = !c.model.path.empty() || !c.run.init_from.empty();
   if (has_weights && !schema.was_set("sft.steps")) c.sft.steps = 0;
   if (!schema.was_set("eval.pass_k")) lower_pass_k(c);
+  // What goes on from a mended line has another beginning than the group that it was made of.
+  if (c.second_pass.kind == "error" && !schema.was_set("second_pass.placement"))
+    c.second_pass.placement = "own_group";
 }
 
 /// A run's record states eval.pass_k even where nobody chose it, so fewer samples in an assignment

@@ -318,6 +318,68 @@ struct SelfJudgingSection {
                                 ///< random
 };
 
+/// What the policy talks with (src/environment); no name and no command: answers are single turns,
+/// unless the task has an environment of its own.
+struct EnvironmentSection {
+  std::string name;                     ///< a row of environment/environments.cpp, or tools
+  std::vector<std::string> command;     ///< program and arguments that answer lines of JSON
+  std::vector<std::string> components;  ///< names of the components that the program reports
+  std::vector<std::string> tools;       ///< rows of environment/tools.cpp, for the name tools
+  std::string index;                    ///< file of lines that the tool `search` looks through
+  std::string role = "auto";    ///< auto | user | tool: the role of what it says in the chat; auto:
+                                ///< as the environment says
+  std::int64_t processes = 4;   ///< of the program, on each generation rank
+  double timeout_s = 30;        ///< longest time without an answer of a process that was asked [s]
+  std::int64_t max_turns = 8;   ///< policy turns of a rollout
+  std::int64_t max_tokens = 0;  ///< tokens after the prompt, sampled and told together; 0: what the
+                                ///< model's positions leave after the longest prompt
+  bool sandbox = false;         ///< the program runs in the sandbox
+  std::string forks;            ///< a row of run/generation/forks.cpp; empty: rollouts do not fork
+  std::int64_t unforked =
+      0;  ///< rollouts of a group that are sampled from their beginning; 0: half
+};
+
+/// Help for the task's prompts, for rounds that ask again with more of it.
+struct HintSection {
+  std::string source = "solution";  ///< solution (a beginning of the worked one) | row (hint_key)
+  std::string hint_key = "hints";   ///< key of the list of helps in a row of task.file
+  std::string as = "prompt";  ///< prompt (added to the question) | beginning (the answer begins so)
+  std::vector<double> shares{0.25, 0.5, 0.75};     ///< of the solution's lines, one for each tier
+  std::string text = "{prompt}\n\nHint:\n{hint}";  ///< the question with its help
+  bool learns = false;                             ///< a given beginning trains as well
+};
+
+/// Prompts made of the rollouts of a step and asked in its next round.
+struct SecondPassSection {
+  std::string kind;           ///< refinement | error | counterpart | pool; empty: there is none
+  std::string of = "dead";    ///< dead (groups without a success) | failed | every (rollouts)
+  double share = 1.0;         ///< largest share of the step's groups that are asked again
+  std::int64_t rollouts = 1;  ///< of each derived prompt
+  std::string placement = "joins_parent";  ///< core/derivation.hpp; errors have own_group where it
+                                           ///< is not set
+  std::string trained_on = "asked";        ///< asked | parent: the prompt behind which they train
+  /// Rollouts of them that train in a parent's group, the best first; 0: all.
+  std::int64_t keep = 1;
+  /// What {feedback} says: verdict | reference | reason | critique.
+  std::string feedback = "verdict";
+  std::string refinement =
+      "Question:\n{prompt}\n\nAn answer:\n{response}\n\nFeedback:\n{feedback}\n\nAnswer again.";
+  std::string error =
+      "Question:\n{prompt}\n\nReference:\n{reference}\n\nAn answer:\n{response}\n\n"
+      "Copy the first wrong line, then write the line that is right.";
+  double buffer = 0.0;  ///< share of a step's prompts that continue histories of earlier steps
+  std::int64_t buffer_size = 256;  ///< histories that are kept
+  std::string numerics;            ///< of a pool; empty: run.numerics
+  double factor = 4.0;             ///< rollouts of a pool for each rollout that trains
+};
+
+/// Beginnings that the rollouts of a group get in turn.
+struct OpeningSection {
+  std::string as = "given";  ///< given (tokens of the answer) | prompt (words to the question)
+  std::vector<std::string> texts;  ///< rollout i gets text i mod their number; empty: none
+  std::string exit;                ///< what is said where a path is cut, for serial groups
+};
+
 struct EvalSection {
   std::int64_t samples = 16;  ///< rollouts per held-out prompt
   std::int64_t pass_k = 8;
@@ -378,6 +440,10 @@ struct RunConfig {
   ReplaySection replay;
   ExpertSection experts;
   SelfJudgingSection self_judging;
+  EnvironmentSection environment;
+  HintSection hints;
+  SecondPassSection second_pass;
+  OpeningSection openings;
   EvalSection eval;
   CheckpointSection checkpoint;
   ArchiveSection archive;

@@ -1,4 +1,5 @@
 // Checks between settings of a run file that need nothing but the settings.
+#include "core/conversation_checks.hpp"
 #include "core/judge_task.hpp"
 #include "core/run_config.hpp"
 
@@ -15,24 +16,6 @@
 namespace rollcall {
 namespace {
 
-/// Tells all wrong names at once.
-void check_components(const RunConfig& c, Faults& faults) {
-  const auto& names = c.reward.components;
-  std::vector<std::string> wrong;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto here = names.begin() + std::ptrdiff_t(i);
-    const bool again = names[i] == "correct" || std::find(names.begin(), here, names[i]) != here;
-    if (names[i].empty()) wrong.emplace_back("an empty name");
-    else if (again) wrong.push_back(names[i] + " twice");
-  }
-  if (!wrong.empty())
-    faults.tell(
-        "reward.components",
-        error_message(fmt::format("reward.components has {}", fmt::join(wrong, ", ")),
-                      "each component is a column of its own, and \"correct\" is always the first",
-                      "give each a name of its own"));
-}
-
 /// Refuses a list where one path is meant. A setting by --set is text, whatever it looks like.
 void check_one_path(const char* key, const std::string& path, Faults& faults) {
   std::error_code unknown;
@@ -47,6 +30,7 @@ void check_paths(const RunConfig& c, Faults& faults) {
   if (c.task.name != "file") check_one_path("task.file", c.task.file, faults);
   check_one_path("task.heldout_file", c.task.heldout_file, faults);
   check_one_path("sft.file", c.sft.file, faults);
+  check_one_path("environment.index", c.environment.index, faults);
   check_one_path("model.path", c.model.path, faults);
   check_one_path("run.init_from", c.run.init_from, faults);
   // NAME_MAX of limits.h; Lustre, GPFS, NFS, ext4 and XFS have it, too
@@ -61,7 +45,7 @@ void check_paths(const RunConfig& c, Faults& faults) {
 }
 
 void check_reward(const RunConfig& c, Faults& faults) {
-  check_components(c, faults);
+  check_components("reward.components", c.reward.components, {}, faults);
   if (c.reward.command.empty()) {
     faults.need({"reward.components", "reward.command"}, c.reward.components.empty(),
                 "reward.components is set without reward.command",
@@ -285,6 +269,7 @@ void check(const RunConfig& c, Faults& faults) {
   check_reward(c, faults);
   check_judge(c, faults);
   check_self_judging(c, faults);
+  check_conversations(c, faults);
   const auto no_empty_text = [&](const char* key, const std::vector<std::string>& texts) {
     faults.need({key}, std::find(texts.begin(), texts.end(), "") == texts.end(),
                 fmt::format("{} has an empty text", key),

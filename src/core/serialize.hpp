@@ -19,29 +19,39 @@ namespace boost::serialization {
 
 template <class A>
 void serialize(A& ar, rollcall::SamplingParams& v, unsigned) {
-  ar& v.temperature& v.top_k& v.top_p& v.max_new_tokens& v.stop& v.vocab_size& v.logprob;
+  ar& v.temperature& v.top_k& v.top_p& v.max_new_tokens& v.stop& v.vocab_size& v.logprob& v
+      .turn_tokens;
 }
 template <class A>
 void serialize(A& ar, rollcall::GroupId& v, unsigned) {
   ar& v.step& v.prompt& v.draw;
 }
 template <class A>
+void serialize(A& ar, rollcall::Derivation& v, unsigned) {
+  ar& v.kind& v.parent& v.parent_sample& v.tier& v.placement;
+}
+template <class A>
 void serialize(A& ar, rollcall::GroupPlan& v, unsigned) {
-  ar& v.id& v.level& v.first_sample& v.count& v.bin;
+  ar& v.id& v.level& v.first_sample& v.count& v.bin& v.from& v.samples& v.stream_draw& v.start& v
+      .unforked;
 }
 template <class A>
 void serialize(A& ar, rollcall::Prompt& v, unsigned) {
   ar& v.id& v.split& v.level& v.text& v.answer& v.solution& v.domain& v.prior;
 }
 template <class A>
+void serialize(A& ar, rollcall::DerivedPrompt& v, unsigned) {
+  ar& v.prompt& v.from& v.given& v.learns_given;
+}
+template <class A>
 void serialize(A& ar, rollcall::StepPlan& v, unsigned) {
   ar& v.purpose& v.split& v.step& v.round& v.policy& v.sampling& v.groups& v.judge_tasks& v
-      .aggregator& v.aggregated;
+      .derived& v.aggregator& v.aggregated;
 }
 template <class A>
 void serialize(A& ar, rollcall::GroupReport& v, unsigned) {
   ar& v.id& v.level& v.rewards& v.correct& v.lengths& v.answers& v.dropped& v.predicted& v
-      .diversity& v.drift;
+      .diversity& v.drift& v.from;
 }
 template <class A>
 void serialize(A& ar, rollcall::StepReport& v, unsigned) {

@@ -70,6 +70,40 @@ inline constexpr const char* probe_confidence =
     /// [N] how sure the policy is, after the token's reasoning step, of the answer that it would
     /// give; 0 after the last step
     "probe_confidence";
+
+// Of conversations; letters: K policy turns of the step, in the order of the rollouts. A step of
+// single answers has one turn for each rollout, which is paid the rollout's reward. Its other
+// columns are 0.
+/// [K] what the turn was paid. The turns of a rollout sum to its reward: what the verifier pays
+/// beside the environment counts at the last turn
+inline constexpr const char* turn_reward = "turn/reward";
+/// [K] the state in which the turn was taken: equal numbers are equal states, counted within the
+/// step from 1; 0: there is no environment
+inline constexpr const char* turn_state = "turn/state";
+inline constexpr const char* turn_next_state = "turn/next_state";  ///< [K] the state after it
+inline constexpr const char* turn_action = "turn/action";  ///< [K] its action, numbered likewise
+inline constexpr const char* turn_flags = "turn/flags";    ///< [K] bits (core/rollout.hpp)
+inline constexpr const char* turn_kind = "turn/kind";      ///< [K] as the environment numbers kinds
+inline constexpr const char* turn_seat = "turn/seat";      ///< [K] who speaks
+/// [K] a component of the environment, whose name follows
+inline constexpr const char* turn_component = "turn/component/";
+/// [K] mean log-prob of the reference answer after the turn, under the policy before the update
+inline constexpr const char* gold_logprob = "gold_logprob";
+/// [B] the same before the first turn
+inline constexpr const char* gold_logprob_before = "gold_logprob_before";
+/// [N] log-prob where what the environment said before the token's turn is masked
+inline constexpr const char* masked_logprob = "masked_logprob";
+/// [N] log-prob where the prompt has no help; of a rollout without help, its old log-prob
+inline constexpr const char* unhinted_logprob = "unhinted_logprob";
+
+// Of derived groups.
+inline constexpr const char* derived = "derived";  ///< [B] number of the rollout's DerivedKind
+inline constexpr const char* tier = "tier";        ///< [B] help that its prompt gave; 0: none
+inline constexpr const char* opening = "opening";  ///< [B] number of its opening; 0: none
+inline constexpr const char* given = "given";      ///< [N] 1 for a token that nobody sampled
+inline constexpr const char* parent = "parent";    ///< [B] place in the step of the rollout that it
+                                                   ///< was forked from; -1: none
+inline constexpr const char* fork_token = "fork_token";  ///< [B] policy tokens that both share
 }  // namespace column
 
 /// Everything that is known of the whole step (or mini-batch) before the current policy is
@@ -80,6 +114,11 @@ struct StepColumns {
   std::vector<std::int64_t> prompt_level{};  ///< [B]
   std::vector<std::int64_t> offsets{};       ///< [B+1] rollout i has the tokens offsets[i] ..
                                              ///< offsets[i+1]
+  /// [B+1] rollout i has the policy turns turn_offsets[i] .. turn_offsets[i+1], at least one;
+  /// empty: one turn for each rollout.
+  std::vector<std::int64_t> turn_offsets{};
+  std::vector<std::int64_t> turn_begin{};  ///< [K+1] first token of each turn, then N; empty
+                                           ///< likewise
   std::vector<double> old_logprob{};  ///< [N] log-prob under the policy at the start of the update
                                       ///< (the proximal policy)
   std::vector<double> rollout_logprob{};  ///< [N] log-prob stored by generation; equals old_logprob
@@ -99,7 +138,8 @@ struct StepColumns {
   std::uint64_t step = 0;        ///< training step, from 0
   double progress = 0.0;         ///< share of the training steps already done, [0, 1]
   /// Optional columns by name, which single pieces read (Objective::columns() lists them): per
-  /// token [N] ("reference_logprob"), per rollout [B] ("prior") or per pair ("gradient_cosine").
+  /// token [N] ("reference_logprob"), per rollout [B] ("prior"), per turn [K] ("turn/reward") or
+  /// per pair ("gradient_cosine").
   std::map<std::string, std::vector<double>> named{};
   /// Moving statistics as the step before left them (Prepared::statistics), by name; empty at the
   /// start of a run.

@@ -17,12 +17,15 @@ namespace rollcall::objective {
 /// evaluated. Rollouts are in canonical order: ascending GroupId, then sample. All tensors are on
 /// the CPU; real numbers are float64. Letters: B rollouts, P prompts (groups), N policy tokens.
 struct StepColumns {
-  at::Tensor reward;           ///< [B]
-  at::Tensor group;            ///< [B] int64, index 0..P-1 of the rollout's group, ascending
-  at::Tensor prompt_level;     ///< [B] int64
-  at::Tensor offsets;          ///< [B+1] int64: rollout i has the tokens offsets[i] .. offsets[i+1]
-  at::Tensor old_logprob;      ///< [N] log-prob under the policy at the start of the update (the
-                               ///< proximal policy)
+  at::Tensor reward;          ///< [B]
+  at::Tensor group;           ///< [B] int64, index 0..P-1 of the rollout's group, ascending
+  at::Tensor prompt_level;    ///< [B] int64
+  at::Tensor offsets;         ///< [B+1] int64: rollout i has the tokens offsets[i] .. offsets[i+1]
+  at::Tensor turn_offsets{};  ///< [B+1] int64: rollout i has the policy turns turn_offsets[i] ..
+                              ///< turn_offsets[i+1]; undefined: one turn for each rollout
+  at::Tensor turn_begin{};    ///< [K+1] int64: first token of each turn, then N; undefined likewise
+  at::Tensor old_logprob;     ///< [N] log-prob under the policy at the start of the update (the
+                              ///< proximal policy)
   at::Tensor rollout_logprob;  ///< [N] log-prob stored by generation; equals old_logprob on-policy
   at::Tensor truncated;        ///< [B] bool: ended by the token limit
   double max_new_tokens = 0;   ///< horizon H, in tokens

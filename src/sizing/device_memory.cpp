@@ -6,6 +6,7 @@
 #include "comm/weight_transfer.hpp"
 #include "model/device/device_sizes.hpp"
 #include "model/train/optimizer.hpp"
+#include "sizing/lengths.hpp"
 
 #include <fmt/format.h>
 
@@ -51,7 +52,8 @@ DeviceNeed device_need(const RunConfig& c, const RunModels& models, const Device
     return std::find(rank.stages.begin(), rank.stages.end(), stage) != rank.stages.end();
   };
   const model::ModelConfig& policy = models.policy;
-  const std::int64_t longest = rank.longest.prompt + c.sampling.max_new_tokens;
+  const std::int64_t longest =
+      rank.longest.prompt + answer_tokens(c, policy.max_position_embeddings, rank.longest.prompt);
   DeviceNeed need;
   std::int64_t rows = 1;  // rows of the largest pass
   const auto holds = [&](const char* what, std::uint64_t bytes) {

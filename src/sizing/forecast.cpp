@@ -7,6 +7,7 @@
 #include "model/device/device_sizes.hpp"
 #include "model/train/optimizer.hpp"
 #include "sizing/aggregators.hpp"
+#include "sizing/lengths.hpp"
 
 #include <fmt/format.h>
 
@@ -102,8 +103,8 @@ void forecast_devices(Forecast& f, const RunConfig& c, const model::ModelConfig&
   const auto ranks = std::uint64_t(layout.of(comm::Stage::update).size()),
              parameters = std::uint64_t(f.parameters);
   const auto quotient_up = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
-  const std::uint64_t answers = std::uint64_t(
-      c.train.prompts_per_step * c.train.rollouts_per_prompt * c.sampling.max_new_tokens);
+  const std::uint64_t answers =
+      std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt * f.new_tokens);
   const std::uint64_t tokens =
       quotient_up(answers + std::uint64_t(c.train.prompts_per_step * f.longest.prompt),
                   std::uint64_t(c.train.mini_batches));
@@ -128,7 +129,8 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   f.parameters = model::weight_layout(models.policy).size, f.numerics = c.run.numerics;
   f.prompts = c.train.prompts_per_step, f.rollouts_per_prompt = c.train.rollouts_per_prompt,
   f.updates = c.train.epochs * c.train.mini_batches;
-  f.new_tokens = c.sampling.max_new_tokens, f.memory_limit = c.run.memory_limit;
+  f.new_tokens = answer_tokens(c, models.policy.max_position_embeddings, longest.prompt),
+  f.memory_limit = c.run.memory_limit;
   const std::uint64_t weights = std::uint64_t(f.parameters) * sizeof(float);
   // most prompts of a step
   const std::uint64_t drawn = drawn_rollouts(c, models),
@@ -194,7 +196,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
                                        c.eval.validation_samples)
                        : 0;
   const std::uint64_t rollout_bytes =
-      kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + longest.prompt) * kTokenBytes +
+      kRolloutBytes + std::uint64_t(f.new_tokens + longest.prompt) * kTokenBytes +
       (truncates(c.sampling)
            ? std::uint64_t(c.sampling.max_new_tokens) * (kKeptBytes + kept_id_bytes(c.sampling))
            : 0);

@@ -7,6 +7,7 @@
 #include "model/engine/policy.hpp"
 #include "model/train/optimizer.hpp"
 #include "sizing/aggregators.hpp"
+#include "sizing/lengths.hpp"
 
 #include <fmt/format.h>
 
@@ -176,7 +177,8 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   const auto weight_layout = model::weight_layout(policy);
   const std::uint64_t weights = std::uint64_t(weight_layout.size) * kFloat;
   const std::uint64_t prompt = std::uint64_t(given.prompt),
-                      longest = prompt + std::uint64_t(c.sampling.max_new_tokens);
+                      longest = prompt + std::uint64_t(answer_tokens(
+                                             c, policy.max_position_embeddings, given.prompt));
   const auto& kernels = any_kernels(c);
   const bool trained = trains(c),
              on_device = kernels.numerics == std::string_view(kernels::kCudaBf16Sliced8);

@@ -34,11 +34,18 @@ struct TaskRow {
   const char* meaning;
   PromptSet (*make)(const TaskSection& section, std::uint64_t seed);
   const char* verifier;  ///< row of reward/verifiers.cpp that judges its answers
+  /// Row of environment/environments.cpp that its prompts are played in; nullptr: they are answered
+  /// in one turn.
+  const char* environment = nullptr;
 };
 
 /// Throws ConfigError (unknown name, naming the nearest) or InputError (missing or malformed file,
 /// with line number).
 const TaskRow& find_task(const std::string& name);
 std::vector<std::string> task_names();
+
+/// Whether the rollouts of a run are conversations: environment.name or environment.command is set,
+/// or the task has an environment of its own. Throws as find_task() does.
+bool has_environment(const RunConfig& config);
 
 }  // namespace rollcall::task

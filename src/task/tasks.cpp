@@ -59,4 +59,9 @@ const TaskRow& find_task(const std::string& name) {
   return *row;
 }
 
+bool has_environment(const RunConfig& config) {
+  return !config.environment.name.empty() || !config.environment.command.empty() ||
+         find_task(config.task.name).environment != nullptr;
+}
+
 }  // namespace rollcall::task

@@ -93,10 +93,11 @@ TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would w
     if (key.ends_with("knobs") || key.ends_with("pieces") || key == "text.variables") continue;
     int most = 0;
     for (const char* value :
-         {"bf16_sliced8", "true",  "false",        "0.5",     "2",     "16",       "[2]",
-          "[\"x\"]",      "x",     "byte",         "single",  "debug", "stop",     "newest",
-          "current",      "wrong", "reward_model", "correct", "nccl",  "verifier", "kept",
-          "by_row",       "linear"}) {
+         {"bf16_sliced8", "true",   "false",        "0.5",      "2",      "16",        "[2]",
+          "[\"x\"]",      "x",      "byte",         "single",   "debug",  "stop",      "newest",
+          "current",      "wrong",  "reward_model", "correct",  "nccl",   "verifier",  "kept",
+          "by_row",       "linear", "tool",         "row",      "prompt", "beginning", "pool",
+          "every",        "parent", "reason",       "own_group"}) {
       most = std::max(most, changed_lines(key + "=" + value));
     }
     EXPECT_EQ(most, 1) << key;
@@ -226,6 +227,73 @@ TEST(RunConfig, ContradictionsAreRefused) {
                    "self_judging.share is 0.5, and guide.share is above 0"},
            Refused{{"self_judging.share=0.5", "experts.share=0.5"},
                    "self_judging.share is 0.5, and experts.share is above 0"},
+           Refused{{"environment.name=retry", "environment.command=[\"./env\"]"},
+                   "environment.name is retry, and environment.command is set"},
+           Refused{{"environment.command=[\"\"]"},
+                   "the first word of environment.command is empty"},
+           Refused{{"environment.command=[\"./env\"]",
+                    "environment.components=[\"steps\", \"\", \"correct\", \"steps\"]"},
+                   "environment.components has an empty name, correct twice, steps twice"},
+           Refused{{"environment.command=[\"./env\"]", "environment.components=[\"style\"]",
+                    "reward.command=[\"./grade\"]", "reward.components=[\"style\"]"},
+                   "environment.components has style twice"},
+           Refused{{"environment.command=[\"./env\"]", "environment.components=[\"judge\"]",
+                    "judge.model=x"},
+                   "environment.components has judge twice"},
+           Refused{{"environment.name=tools"},
+                   "environment.name is tools, and environment.tools is empty"},
+           Refused{{"environment.name=tools", "environment.tools=[\"python\", \"python\"]"},
+                   "environment.tools has a name twice: python, python"},
+           Refused{{"environment.name=tools", "environment.tools=[\"search\"]"},
+                   "environment.tools has search, and environment.index is empty"},
+           Refused{{"environment.index=[\"a\", \"b\"]"}, "which looks like a list"},
+           Refused{{"environment.max_tokens=63"},
+                   "sampling.max_new_tokens 64 exceeds environment.max_tokens 63"},
+           Refused{{"sampling.turn_tokens=65"},
+                   "sampling.turn_tokens 65 exceeds sampling.max_new_tokens 64"},
+           Refused{{"environment.unforked=8"},
+                   "environment.unforked is 8 of train.rollouts_per_prompt 8"},
+           Refused{{"hints.shares=[]"}, "hints.shares is []"},
+           Refused{{"hints.shares=[0.5, 0.25]"}, "hints.shares is [0.5, 0.25]"},
+           Refused{{"hints.shares=[0.5, 1]"}, "hints.shares is [0.5, 1]"},
+           Refused{{"hints.shares=[0, 0.5]"}, "hints.shares is [0, 0.5]"},
+           Refused{{"hints.text={prompt}"}, "hints.text is \"{prompt}\", without {hint}"},
+           Refused{{"hints.text=help"}, "without {prompt} and {hint}"},
+           Refused{{"hints.source=row"}, "hints.source is row, and task.name is sorting"},
+           Refused{{"hints.source=row", "hints.hint_key=", "task.file=q.jsonl"},
+                   "hints.source is row, and hints.hint_key is empty"},
+           Refused{{"second_pass.kind=refinement", "second_pass.share=0.01"},
+                   "second_pass.share is 0.01 of train.prompts_per_step 64"},
+           Refused{{"second_pass.kind=error", "train.prompts_per_step=2049"},
+                   "that may make 8196 prompts a step"},
+           Refused{{"second_pass.kind=refinement", "second_pass.of=every",
+                    "train.prompts_per_step=1025"},
+                   "that may make 8200 prompts a step"},
+           Refused{{"second_pass.kind=refinement", "train.steps=4194304"},
+                   "second_pass.share 1 of train.prompts_per_step 64 over train.steps 4194304"},
+           Refused{{"second_pass.kind=refinement", "second_pass.refinement={prompt} again"},
+                   "second_pass.refinement is \"{prompt} again\", without {response}"},
+           Refused{{"second_pass.kind=refinement", "second_pass.feedback=reason",
+                    "second_pass.refinement={response}"},
+                   "second_pass.feedback is reason, and second_pass.refinement has no {feedback}"},
+           Refused{{"second_pass.kind=error", "second_pass.error=wrong?"},
+                   "second_pass.error is \"wrong?\", without {response}"},
+           Refused{{"second_pass.kind=refinement", "second_pass.feedback=critique",
+                    "second_pass.error=wrong?"},
+                   "second_pass.error is \"wrong?\", without {response}"},
+           Refused{{"second_pass.kind=counterpart"},
+                   "second_pass.kind is counterpart, and reference.refresh_every is 0"},
+           Refused{{"second_pass.kind=pool", "second_pass.numerics=cuda_bf16_sliced8"},
+                   "second_pass.numerics is cuda_bf16_sliced8, and run.numerics is "
+                   "fp32_fixed_order"},
+           Refused{{"second_pass.buffer=0.01"},
+                   "second_pass.buffer is 0.01 of train.prompts_per_step 64"},
+           Refused{{"second_pass.buffer=0.5", "train.prompts_per_step=20000"},
+                   "that may make 10000 prompts a step"},
+           Refused{{"second_pass.buffer=0.5", "self_judging.share=0.5"},
+                   "second_pass.buffer is 0.5, and self_judging.share is 0.5"},
+           Refused{{"second_pass.buffer=0.5", "second_pass.refinement={prompt}"},
+                   "second_pass.refinement is \"{prompt}\", without {response}"},
        }) {
     const std::string message = refusal(settings);
     EXPECT_NE(message.find(says), std::string::npos) << message;
@@ -238,10 +306,49 @@ TEST(RunConfig, ContradictionsAreRefused) {
   EXPECT_EQ(refusal({"train.rollouts_per_prompt=32"}), "accepted");
 }
 
+/// What lies just inside the bounds of the test above, and what another kind does not read.
+TEST(RunConfig, ConversationsAndSecondPassesWithinTheirBoundsAreAccepted) {
+  for (const std::vector<std::string>& settings : {
+           std::vector<std::string>{"environment.max_tokens=64", "sampling.turn_tokens=64"},
+           {"environment.unforked=7"},
+           {"environment.command=[\"./env\"]", "environment.components=[\"judge\"]"},
+           {"environment.name=tools", "environment.tools=[\"search\"]", "environment.index=lines"},
+           {"hints.source=row", "task.file=q.jsonl"},
+           {"second_pass.kind=error", "train.prompts_per_step=2048"},
+           {"second_pass.kind=refinement", "second_pass.of=every", "train.prompts_per_step=1024"},
+           {"second_pass.kind=counterpart", "reference.refresh_every=8"},
+           {"second_pass.kind=pool", "second_pass.numerics=bf16_sliced8",
+            "train.prompts_per_step=9000"},
+           {"second_pass.error=wrong?", "second_pass.refinement=again"},
+           {"second_pass.buffer=0.4", "self_judging.share=0.5"},
+       })
+    EXPECT_EQ(refusal(settings), "accepted") << settings.front();
+}
+
+/// What goes on from a mended line is no sibling of the answers that it was made of.
+TEST(RunConfig, ErrorsTrainInAGroupOfTheirOwnUnlessAPlaceIsNamed) {
+  const auto placement = [](const std::vector<std::string>& settings) {
+    return load_run_config({}, settings).second_pass.placement;
+  };
+  EXPECT_EQ(placement({}), "joins_parent");
+  EXPECT_EQ(placement({"second_pass.kind=refinement"}), "joins_parent");
+  EXPECT_EQ(placement({"second_pass.kind=error"}), "own_group");
+  EXPECT_EQ(placement({"second_pass.kind=error", "second_pass.placement=joins_parent"}),
+            "joins_parent");
+}
+
 TEST(RunConfig, MisspeltKeysAndNamesAreRefused) {
   EXPECT_NE(refusal({"train.step=3"}).find("did you mean train.steps?"), std::string::npos);
   EXPECT_NE(refusal({"text.tokenizer=bytes"}).find("did you mean byte?"), std::string::npos);
   EXPECT_NE(refusal({"run.layout=singel"}).find("did you mean single?"), std::string::npos);
+  EXPECT_NE(refusal({"second_pass.kind=refine"}).find("did you mean refinement?"),
+            std::string::npos);
+  const std::string far = refusal({"second_pass.kind=xyz"});
+  EXPECT_NE(far.find("; valid are \"\", refinement, error, counterpart, pool"), std::string::npos)
+      << far;
+  const std::string near_nothing = refusal({"second_pass.numerics=x"});
+  EXPECT_EQ(near_nothing.find("did you mean"), std::string::npos)
+      << "the empty text is one letter away: " << near_nothing;
 }
 
 TEST(RunConfig, KeysOfOtherTrainersLeadToOurs) {
@@ -252,7 +359,11 @@ TEST(RunConfig, KeysOfOtherTrainersLeadToOurs) {
         {"data.train_files=x", "here it is task.file"},
         {"train.num_generations=8", "here it is train.rollouts_per_prompt"},
         {"actor_rollout_ref.rollout.n=8", "here it is train.rollouts_per_prompt"},
-        {"max-completion-length=8", "here it is sampling.max_new_tokens"}})
+        {"max-completion-length=8", "here it is sampling.max_new_tokens"},
+        {"actor_rollout_ref.rollout.multi_turn.max_assistant_turns=4",
+         "here it is environment.max_turns"},
+        {"grpo.max_rollout_turns=4", "here it is environment.max_turns"},
+        {"agent_func_path=a.py", "here it is environment.command"}})
     EXPECT_NE(refusal({theirs}).find(ours), std::string::npos) << refusal({theirs});
   EXPECT_NE(refusal({"train.temperature=1"}).find("sampling.temperature or "), std::string::npos)
       << refusal({"train.temperature=1"});

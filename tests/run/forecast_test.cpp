@@ -287,6 +287,22 @@ TEST(Forecast, CountsAReferenceInCheckpointsAndTheIdsOfKeptTokens) {
   EXPECT_NE(to_text(planned(config, 1)).find("not counted: the ids"), std::string::npos);
 }
 
+/// The prompt has 64 tokens, and the model 512 positions.
+TEST(Forecast, CountsConversationsByAllThatIsSaid) {
+  RunConfig config;
+  const Forecast plain = planned(config, 1);
+  EXPECT_EQ(plain.new_tokens, config.sampling.max_new_tokens);
+  config.environment.command = {"./env"}, config.environment.max_tokens = plain.new_tokens;
+  EXPECT_EQ(planned(config, 1).archive_bytes, plain.archive_bytes);
+  EXPECT_EQ(planned(config, 1).ranks[0].use.bytes, plain.ranks[0].use.bytes);
+  config.environment.max_tokens = 0;
+  const Forecast talking = planned(config, 1);
+  EXPECT_EQ(talking.new_tokens, 512 - 64);
+  // the archive grows by tokens alone, the memory of a step and of a sequence with them
+  EXPECT_GT(talking.archive_bytes, 2 * plain.archive_bytes);
+  EXPECT_GT(talking.ranks[0].use.bytes, plain.ranks[0].use.bytes);
+}
+
 TEST(Forecast, RefusesALayoutThatDoesNotFit) {
   RunConfig config;
   config.run.layout = "disaggregated";

@@ -67,5 +67,32 @@ TEST_F(LongestGiven, RefusesWhatTheModelHasNoRoomFor) {
                ConfigError);
 }
 
+/// Behind the longest prompt 11 positions are left.
+TEST_F(LongestGiven, AConversationMustFitBehindEveryPrompt) {
+  const std::string train = lines(kPlain, 10), heldout = lines(kPlain, 50);
+  const std::int64_t prompt = given(train, heldout, "").prompt;
+  const auto fits = [&](std::vector<std::string> settings) {
+    settings.push_back(fmt::format("model.max_position_embeddings={}", prompt + 11));
+    try {
+      (void)given(train, heldout, "", settings);
+      return std::string();
+    } catch (const ConfigError& refused) {
+      return std::string(refused.what());
+    }
+  };
+  const std::string talks = "environment.command=[\"true\"]";
+  EXPECT_EQ(fits({"sampling.max_new_tokens=11"}), "");
+  EXPECT_EQ(fits({talks, "environment.max_tokens=11"}), "");
+  const std::string all = fits({talks, "environment.max_tokens=12"});
+  EXPECT_NE(all.find("with 12 new ones"), std::string::npos) << all;
+  EXPECT_NE(all.find("lower environment.max_tokens"), std::string::npos) << all;
+  EXPECT_EQ(fits({"environment.max_tokens=12"}), "") << "nobody talks";
+  // Where the positions limit it, the first turn must fit.
+  EXPECT_NE(fits({talks, "sampling.max_new_tokens=12"}), "");
+  EXPECT_EQ(fits({talks, "sampling.max_new_tokens=12", "sampling.turn_tokens=11"}), "");
+  const std::string turn = fits({talks, "sampling.max_new_tokens=13", "sampling.turn_tokens=12"});
+  EXPECT_NE(turn.find("lower sampling.turn_tokens"), std::string::npos) << turn;
+}
+
 }  // namespace
 }  // namespace rollcall::run

@@ -112,12 +112,107 @@ TEST(StartChecks, SettingsThatNothingReadsAreRefused) {
       {{"replay.share=0", "replay.choose=newest"}, ""},
       {{"critic.lr=1e-2"}, "critic.lr is set, but the objective trains no value head"},
       {{"judge.votes=3"}, "judge.votes is set, but no model judges"},
+      {{"environment.max_turns=4"}, "environment.max_turns is set, but answers are single turns"},
+      {{"environment.role=tool"}, "environment.role is set, but answers are single turns"},
+      {{"environment.max_tokens=99"}, "environment.max_tokens is set, but answers are single"},
+      {{"sampling.turn_tokens=9"}, "sampling.turn_tokens is set, but answers are single turns"},
+      {{"environment.processes=2"},
+       "environment.processes is set, but the policy talks with no command"},
+      {{"environment.name=retry", "environment.timeout_s=2"},
+       "environment.timeout_s is set, but the policy talks with no command"},
+      {{"environment.name=retry", "environment.sandbox=true"},
+       "environment.sandbox is set, but the policy talks with no command"},
+      {{"environment.command=[\"x\"]", "environment.sandbox=true", "environment.processes=2"},
+       "environment.processes is set, but each answer is a run of its own in the sandbox"},
+      {{"environment.components=[\"a\"]"},
+       "environment.components is set, but the policy talks with no command"},
+      {{"environment.name=retry", "environment.tools=[\"python\"]"},
+       "environment.tools is set, but environment.name is not tools"},
+      {{"environment.name=tools", "environment.tools=[\"python\"]", "environment.index=lines"},
+       "environment.index is set, but the tool search is not among those"},
+      {{"environment.unforked=2"}, "environment.unforked is set, but environment.forks is empty"},
+      {{"openings.as=prompt"}, "openings.as is set, but openings.texts is empty"},
+      {{"hints.as=beginning"}, "hints.as is set, but no round of the scheduler asks again"},
+      {{"second_pass.of=every"},
+       "second_pass.of is set, but second_pass.kind is neither refinement nor error"},
+      {{"second_pass.kind=pool", "second_pass.rollouts=2"},
+       "second_pass.rollouts is set, but second_pass.kind is neither"},
+      {{"second_pass.kind=pool", "second_pass.placement=own_group"},
+       "second_pass.placement is set, but second_pass.kind makes no answers"},
+      {{"second_pass.kind=refinement", "second_pass.placement=own_group",
+        "second_pass.trained_on=parent"},
+       "second_pass.trained_on is set, but no refinement trains in the group"},
+      {{"second_pass.kind=error", "second_pass.keep=2"},
+       "second_pass.keep is set, but no answers of a second pass join"},
+      {{"second_pass.kind=error", "second_pass.feedback=reason"},
+       "second_pass.feedback is set, but second_pass.kind is not refinement"},
+      {{"second_pass.kind=error", "second_pass.refinement={response}"},
+       "second_pass.refinement is set, but nothing asks for a better answer"},
+      {{"second_pass.kind=refinement", "second_pass.error={response}"},
+       "second_pass.error is set, but nothing asks what is wrong"},
+      {{"second_pass.buffer_size=2"},
+       "second_pass.buffer_size is set, but second_pass.buffer is 0"},
+      {{"second_pass.kind=error", "second_pass.factor=2"},
+       "second_pass.factor is set, but second_pass.kind is not pool"},
+      {{"second_pass.numerics=bf16_sliced8"},
+       "second_pass.numerics is set, but second_pass.kind is not pool"},
+      {{"reference.refresh_every=8"},
+       "reference.refresh_every is set, but the objective compares with no reference policy"},
   };
   for (const auto& [settings, says] : all) {
     const std::string said = refusal(settings);
     if (says.empty()) EXPECT_THAT(said, Not(HasSubstr("nothing would read it"))) << settings.back();
     else EXPECT_THAT(said, HasSubstr(says)) << settings.back();
   }
+}
+
+/// Where they turn a part on, the settings of that part are read.
+TEST(StartChecks, SettingsOfAPartThatIsOnAreRead) {
+  for (const auto& settings : std::vector<std::vector<std::string>>{
+           {"environment.command=[\"x\"]", "environment.processes=2", "environment.timeout_s=2",
+            "environment.components=[\"a\"]", "environment.role=user", "environment.max_turns=2",
+            "environment.max_tokens=99", "sampling.turn_tokens=9"},
+           {"environment.name=tools", "environment.tools=[\"search\"]", "environment.index=lines"},
+           {"environment.forks=after_reply", "environment.unforked=2"},
+           {"second_pass.kind=refinement", "second_pass.of=every", "second_pass.share=0.5",
+            "second_pass.rollouts=2", "second_pass.placement=replaces_one",
+            "second_pass.trained_on=parent", "second_pass.feedback=critique",
+            "second_pass.refinement={response}{feedback}", "second_pass.error={response}"},
+           {"second_pass.kind=refinement", "second_pass.keep=2"},
+           {"second_pass.kind=error", "second_pass.placement=joins_parent", "second_pass.keep=0"},
+           {"second_pass.kind=counterpart", "reference.refresh_every=8"},
+           {"second_pass.kind=pool", "second_pass.numerics=bf16_sliced8", "second_pass.factor=2"},
+           {"second_pass.buffer=0.5", "second_pass.buffer_size=2",
+            "second_pass.refinement={response}"},
+           {"openings.texts=[\"Well\"]", "openings.as=prompt"},
+       }) {
+    const std::string said = refusal(settings);
+    const auto first = settings.front().substr(0, settings.front().find('='));
+    EXPECT_THAT(said, HasSubstr(first + " is set, but no part of this program"));
+    EXPECT_THAT(said, Not(HasSubstr("mistakes"))) << "of a part that is missing one thing is said";
+  }
+}
+
+/// A part that this program does not have is missing in an evaluation, too, and whoever recorded
+/// the setting.
+TEST(StartChecks, PartsThatTheProgramDoesNotHaveAreRefusedInEveryJob) {
+  EXPECT_EQ(refusal({}, {}, JobKind::eval), "");
+  for (const auto& [setting, says] : std::vector<std::pair<std::string, std::string>>{
+           {"environment.name=key_door", "no part of this program holds conversations"},
+           {"environment.command=[\"x\"]", "no part of this program holds conversations"},
+           {"environment.forks=after_reply", "no part of this program forks rollouts"},
+           {"second_pass.kind=refinement", "no part of this program asks about the answers"},
+           {"second_pass.buffer=0.5", "no part of this program keeps answers"},
+           {"openings.texts=[\"a\", \"b\"]", "no part of this program gives rollouts a beginning"},
+           {"openings.exit=So", "no part of this program cuts an answer"}})
+    for (const JobKind kind : {JobKind::train, JobKind::eval})
+      EXPECT_THAT(refusal({setting}, {}, kind), HasSubstr(says)) << setting;
+  const TemporaryFolder folder;
+  RunConfig config;
+  config.openings.exit = "So";
+  EXPECT_THAT(refusal({"run.dir=/nonexistent/run"},
+                      folder.write("config.toml", settings_text(config)), JobKind::eval),
+              HasSubstr("openings.exit is set, but no part of this program cuts an answer"));
 }
 
 TEST(StartChecks, WhatAJudgeWouldReadIsRefusedOfAnother) {
@@ -156,6 +251,12 @@ TEST(StartChecks, ARunFileMayBeTriedWithoutAPart) {
               HasSubstr(no_steps + ":3: train.lr is set, but train.steps is 0"));
   EXPECT_THAT(refusal({}, no_steps),
               HasSubstr(no_steps + ":5: scheduler.policy is set, but train.steps is 0"));
+  const auto help = folder.write("help.toml",
+                                 "[train]\nsteps = 0\n[hints]\nas = \"beginning\"\n"
+                                 "[second_pass]\nof = \"every\"\n");
+  EXPECT_THAT(refusal({}, help), HasSubstr(help + ":4: hints.as is set, but train.steps is 0"));
+  EXPECT_THAT(refusal({}, help),
+              HasSubstr(help + ":6: second_pass.of is set, but train.steps is 0"));
   EXPECT_EQ(refusal({"train.steps=0", "train.lr=1e-2", "scheduler.policy=uniform"}), "")
       << "the command of a training, with its warm start alone";
   const auto archive = folder.write(

@@ -75,6 +75,18 @@ TEST_F(Assignments, TakeACommandWordByWord) {
             (Words{"./grade", "table.txt"}));
 }
 
+TEST_F(Assignments, KnowEveryCommand) {
+  RunConfig config;
+  int commands = 0;
+  for (const auto& key : bind(config).keys()) {
+    if (!key.ends_with(".command")) continue;
+    ++commands;
+    EXPECT_EQ(assignments_from({key + R"(=["./grade"])"}, here, there).front(),
+              key + "=[\"" + (here / "grade").string() + "\"]");
+  }
+  EXPECT_EQ(commands, 2);
+}
+
 /// A new key that names a file belongs into the table, too.
 TEST_F(Assignments, KnowEveryKeyThatNamesAFile) {
   RunConfig config;
@@ -82,7 +94,7 @@ TEST_F(Assignments, KnowEveryKeyThatNamesAFile) {
     const bool names_a_file = key.ends_with("file") || key.ends_with(".path") ||
                               key.ends_with(".model") || key.ends_with(".dir") ||
                               key.ends_with("_from") || key == "train.from_archive" ||
-                              key == "text.template";
+                              key == "text.template" || key == "environment.index";
     if (!names_a_file) continue;
     EXPECT_NE(assignments_from({key + "=a/b"}, here, there).front(), key + "=a/b") << key;
   }

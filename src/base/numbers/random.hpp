@@ -25,7 +25,10 @@ enum class RandomPurpose : std::uint32_t {
   forms = 14,
   thoughts = 15,
   self_judging = 16,
-  token_draws = 17
+  token_draws = 17,
+  environment = 18,
+  second_pass = 19,
+  forks = 20
 };
 
 /// One stream of Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3").

@@ -76,6 +76,12 @@ std::string suggest_key(const std::string& key, const std::vector<std::string>& 
   return suggest_name(key, keys);
 }
 
+/// The texts that a setting may have, as a message names them: the empty one in quotes.
+std::vector<std::string> shown(std::vector<std::string> choices) {
+  std::replace(choices.begin(), choices.end(), std::string(), std::string("\"\""));
+  return choices;
+}
+
 /// The keys that a message names. If one of them was misspelt, the user has not set it.
 std::vector<std::string> named_in(const std::string& sentence,
                                   const std::vector<std::string>& keys) {
@@ -299,7 +305,7 @@ struct ConfigSchema::Reader {
     if (!f.choices.empty() &&
         std::find(f.choices.begin(), f.choices.end(), value) == f.choices.end()) {
       reject(origin, node, f.key, fmt::format("is \"{}\"", brief(value)), f.meaning,
-             suggest_name(value, f.choices));
+             suggest_name(value, shown(f.choices)));
     }
     target = value;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/decode/decode_session.hpp"
+#include "model/decode/replies.hpp"
 
 #include <functional>
 #include <span>
@@ -25,6 +26,8 @@ struct DecodeOptions {
   std::function<bool()> given_up{};
   /// Called once for each sample that has ended, from any of the threads.
   std::function<void()> ended{};
+  /// What follows each turn; empty: a sequence ends with its first one.
+  MakeReplies replies{};
 };
 
 /// Samples all requests. Returns them as [request][sample]. All threads share the operations of one

@@ -69,6 +69,16 @@ class DecodeSession {
   /// paused. The sequence waits for its next turn. Its limit counts sampled tokens only. Throws
   /// InputError where it may sample no further token or would exceed the model's positions.
   void append(Id id, std::span<const std::int32_t> tokens);
+  /// The same, where the next turn may sample `most` tokens, at least 1, whatever the sequence has
+  /// sampled before. The caller has made sure that they fit the model's positions.
+  void append(Id id, std::span<const std::int32_t> tokens, std::int64_t most);
+  /// Opens a sequence that begins as another open one does, up to and with its first `sampled`
+  /// sampled tokens, with what was appended between them. `said` is appended next, and its turn may
+  /// sample `most` tokens. Its random numbers are those of `sample` of the same request, from index
+  /// `sampled` on. Keys and values are shared, and computed again where they are gone. Its result
+  /// begins with copies of the shared columns.
+  Id fork(Id of, std::size_t sampled, std::uint32_t sample, std::span<const std::int32_t> said,
+          std::int64_t most);
   /// Stops a sequence that waits or advances. It keeps its keys and values while there is room.
   void pause(Id id);
   void resume(Id id);  ///< lets a paused sequence wait for its turn again

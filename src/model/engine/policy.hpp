@@ -95,6 +95,11 @@ struct DecodeRequest {
   /// The number of last tokens of the prompt that are the beginning of the answer. Stop rule and
   /// token limit count them.
   std::int64_t given = 0;
+  /// Most tokens that the first turn may sample; 0: sampling.max_new_tokens - given.
+  std::int64_t most = 0;
+  /// How many of the samples are opened; the others are forked from those. 0: all of them. A
+  /// request with forks stays in one session.
+  std::uint32_t unforked = 0;
 };
 
 struct DecodedSequence {

@@ -8,6 +8,7 @@
 #include "run/context/run_texts.hpp"
 #include "run/context/thought_dropout.hpp"
 #include "run/context/unread_keys.hpp"
+#include "sizing/lengths.hpp"
 #include "task/answer_source.hpp"
 #include "task/sources.hpp"
 
@@ -116,7 +117,7 @@ void check_worked(const RunTexts& texts, const RunConfig& config) {
 /// be asked.
 void drop_overlong(RunTexts& texts, const RunConfig& config, WorkerPool& pool,
                    std::int64_t positions) {
-  const std::int64_t room = positions - config.sampling.max_new_tokens;
+  const std::int64_t room = positions - sizing::least_answer_tokens(config);
   std::size_t dropped = 0;
   std::string example;
   for (auto* prompts : {&texts.prompts.train, &texts.prompts.validation, &texts.prompts.heldout}) {
@@ -139,14 +140,15 @@ void drop_overlong(RunTexts& texts, const RunConfig& config, WorkerPool& pool,
            dropped, room, example);
   require<ConfigError>(!texts.prompts.train.empty(), "task.drop_overlong leaves no training prompt",
                        "there is nothing to learn from",
-                       "lower sampling.max_new_tokens, or use a model with more positions");
+                       fmt::format("lower {}, or use a model with more positions",
+                                   sizing::answer_limit_key(config)));
   fill_prompt_tokens(texts, pool);
 }
 
 /// Checks the lengths at the start, because a prompt of the last step that does not fit would end
 /// the run after hours.
 void check_lengths(const RunTexts& texts, const RunConfig& config, std::int64_t positions) {
-  const std::int64_t room = positions - config.sampling.max_new_tokens;
+  const std::int64_t answer = sizing::least_answer_tokens(config), room = positions - answer;
   std::int64_t too_long = 0, all = 0, longest = 0;
   const Prompt* example = nullptr;
   for (const Split split : {Split::train, Split::validation, Split::heldout}) {
@@ -162,12 +164,10 @@ void check_lengths(const RunTexts& texts, const RunConfig& config, std::int64_t 
   throw ConfigError(error_message(
       fmt::format(
           "{} of {} prompts are too long: {} has {} tokens, and with {} new ones exceeds the model's {} positions",
-          too_long, all, named(config.task, *example), longest, config.sampling.max_new_tokens,
-          positions),
+          too_long, all, named(config.task, *example), longest, answer, positions),
       "the model cannot read past its last position",
-      fmt::format(
-          "{}, lower sampling.max_new_tokens, or leave long prompts out: task.drop_overlong = true",
-          more_positions(config, longest + config.sampling.max_new_tokens))));
+      fmt::format("{}, lower {}, or leave long prompts out: task.drop_overlong = true",
+                  more_positions(config, longest + answer), sizing::answer_limit_key(config))));
 }
 
 }  // namespace

@@ -110,8 +110,15 @@ const Faults::Keys kModelKeys{"model.path",     "run.init_from", "model.",
                               "text.tokenizer", "objective.",    "teacher.model",
                               "guide.model",    "guide.share",   "judge."};
 const Faults::Keys kMicroBatchKeys{"run.memory_limit", "train.micro_batch_tokens", "run.numerics"};
-const Faults::Keys kLengthKeys{"sampling.max_new_tokens", "model.max_position_embeddings",
-                               "task.drop_overlong", "sft.thought_dropout", "text.user"};
+const Faults::Keys kLengthKeys{"sampling.max_new_tokens",
+                               "model.max_position_embeddings",
+                               "task.drop_overlong",
+                               "sft.thought_dropout",
+                               "text.user",
+                               "sampling.turn_tokens",
+                               "environment.max_tokens",
+                               "environment.name",
+                               "environment.command"};
 
 /// Makes the graders: the verifier or the command, and for judge tasks the reader of the policy's
 /// verdicts.

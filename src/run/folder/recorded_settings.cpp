@@ -121,6 +121,7 @@ bool may_change(const std::string& key) {
                                     "archive.",
                                     "train.max_bad_steps",
                                     "reward.processes",
+                                    "environment.processes",
                                     "judge.ranks",
                                     "judge.model",
                                     "gradient_mask.",

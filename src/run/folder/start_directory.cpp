@@ -46,6 +46,19 @@ constexpr std::array kPathKeys{
             [](RunConfig& c) -> std::string& { return c.gradient_mask.after; }},
     PathKey{"train.from_archive",
             [](RunConfig& c) -> std::string& { return c.train.from_archive; }},
+    PathKey{"environment.index", [](RunConfig& c) -> std::string& { return c.environment.index; }},
+};
+
+/// A setting that is a program with its arguments.
+struct CommandKey {
+  const char* key;
+  std::vector<std::string>& (*field)(RunConfig& config);
+};
+constexpr std::array kCommandKeys{
+    CommandKey{"reward.command",
+               [](RunConfig& c) -> std::vector<std::string>& { return c.reward.command; }},
+    CommandKey{"environment.command",
+               [](RunConfig& c) -> std::vector<std::string>& { return c.environment.command; }},
 };
 
 /// The name, for a process in `there`, of the file that `path` names in `here`.
@@ -79,17 +92,17 @@ std::string assignment_from(const std::string& assignment, const fs::path& here,
                               : left.substr(first, left.find_last_not_of(" \t") + 1 - first);
   const auto known = std::find_if(kPathKeys.begin(), kPathKeys.end(),
                                   [&](const PathKey& path) { return key == path.key; });
-  const bool command = key == "reward.command";
-  if (known == kPathKeys.end() && !command) return assignment;
+  const auto command = std::find_if(kCommandKeys.begin(), kCommandKeys.end(),
+                                    [&](const CommandKey& one) { return key == one.key; });
+  if (known == kPathKeys.end() && command == kCommandKeys.end()) return assignment;
   RunConfig config;
   try {
     bind(config).set(assignment);
   } catch (const ConfigError&) {  // the job reads it later and reports the error
     return assignment;
   }
-  if (command)
-    return "reward.command=" +
-           nlohmann::json(command_from(config.reward.command, here, there)).dump();
+  if (command != kCommandKeys.end())
+    return key + "=" + nlohmann::json(command_from(command->field(config), here, there)).dump();
   const std::string& value = known->field(config);
   if (auto list = nlohmann::json::parse(value, nullptr, false);
       key == "task.file" && list.is_array()) {

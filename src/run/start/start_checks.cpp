@@ -228,6 +228,7 @@ Named check_start(const RunConfig& config, JobKind kind, Faults& faults) {
                [&] { named.policy = policy_without_prompts(config); });
   const method::Objective* const objective = named.objective.get();
   check_judges(config, faults);
+  check_missing_parts(config, faults);
   if (kind != JobKind::eval && is_new(config, faults)) check_new_run(config, named, faults);
   faults.need(
       {"replay.share", "train.from_archive"},

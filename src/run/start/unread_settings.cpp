@@ -9,6 +9,7 @@
 #include "run/context/gradient_mask.hpp"
 #include "run/folder/run_folder.hpp"
 #include "run/step/objective_state.hpp"
+#include "scheduling/schedulers.hpp"
 #include "task/answer_source.hpp"
 #include "task/task.hpp"
 
@@ -78,6 +79,21 @@ bool supervises(const NewRun& r) { return r.config.sft.steps > 0; }
 bool trains(const NewRun& r) { return r.config.train.steps > 0; }
 bool updates(const NewRun& r) { return supervises(r) || trains(r); }
 bool samples(const NewRun& r) { return r.config.train.from_archive.empty(); }
+bool has_reference(const NewRun& r) {
+  return r.asks_for({column::reference_logprob, column::flat_reference});
+}
+bool talks_with_command(const NewRun& r) { return !r.config.environment.command.empty(); }
+bool has_tools(const NewRun& r) { return r.config.environment.name == "tools"; }
+bool asks_with_help(const NewRun& r) {
+  const SchedulerSection& s = r.config.scheduler;
+  return scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection}).rounds ==
+         "hints";
+}
+bool refines(const NewRun& r) { return r.config.second_pass.kind == "refinement"; }
+bool names_errors(const NewRun& r) { return r.config.second_pass.kind == "error"; }
+bool has_placement(const NewRun& r) {
+  return refines(r) || names_errors(r) || r.config.second_pass.kind == "counterpart";
+}
 bool decays(const OptimizerSection& optimizer) { return optimizer.lr_schedule != "constant"; }
 bool looks_for_marker(const NewRun& r) {
   const RunConfig& c = r.config;
@@ -109,6 +125,9 @@ const std::vector<Row>& rows() {
       by_command{"reward.command"}, by_sft{"sft.steps", "model.path", "run.init_from"};
   static const Faults::Keys by_verifier{"task.name", "reward.verifier", "reward.command"},
       by_train{"train.steps"}, by_archive{"train.from_archive"};
+  static const Faults::Keys by_pass{"second_pass.kind"},
+      by_placement{"second_pass.kind", "second_pass.placement"},
+      by_reference{"objective.", "second_pass.kind"};
   static const std::vector<Row> all{
       {{"run.",
         "task.name",
@@ -125,6 +144,13 @@ const std::vector<Row>& rows() {
         "reward.command",
         "reward.undecided",
         "judge.model",
+        "environment.name",
+        "environment.command",
+        "environment.forks",
+        "second_pass.kind",
+        "second_pass.buffer",
+        "openings.texts",
+        "openings.exit",
         "text.",
         "model.",
         "sft.steps",
@@ -237,6 +263,143 @@ const std::vector<Row>& rows() {
        {"sampling.temperature", "sampling.top_k", "sampling.top_p"},
        "draws leave no token out",
        "leave it out, or set sampling.top_k or sampling.top_p"},
+      // conversations
+      {{"environment.role", "environment.max_turns", "environment.max_tokens",
+        "sampling.turn_tokens"},
+       [](const NewRun& r) { return task::has_environment(r.config); },
+       {"environment.name", "environment.command", "task.name"},
+       "answers are single turns",
+       "leave it out, or set environment.name or environment.command",
+       {"environment.name", "environment.command", "task.name"}},
+      {{"environment.processes", "environment.timeout_s", "environment.components",
+        "environment.sandbox"},
+       talks_with_command,
+       {"environment.command"},
+       "the policy talks with no command",
+       "leave it out, or set environment.command",
+       {"environment.command"}},
+      {{"environment.processes", "environment.timeout_s"},
+       [](const NewRun& r) { return !r.config.environment.sandbox; },
+       {"environment.sandbox"},
+       "each answer is a run of its own in the sandbox, whose limits count",
+       "leave it out, or set environment.sandbox=false",
+       {"environment.sandbox"}},
+      {{"environment.tools"},
+       has_tools,
+       {"environment.name"},
+       "environment.name is not tools",
+       "leave it out, or set environment.name=tools",
+       {"environment.name"}},
+      {{"environment.index"},
+       [](const NewRun& r) {
+         const auto& tools = r.config.environment.tools;
+         return has_tools(r) && std::find(tools.begin(), tools.end(), "search") != tools.end();
+       },
+       {"environment.name", "environment.tools"},
+       "the tool search is not among those that may be called",
+       "leave it out, or put search into environment.tools",
+       {"environment.name", "environment.tools"}},
+      {{"environment.unforked"},
+       [](const NewRun& r) { return !r.config.environment.forks.empty(); },
+       {"environment.forks"},
+       "environment.forks is empty: no rollout forks from another",
+       "leave it out, or set environment.forks",
+       {"environment.forks"}},
+      {{"openings.as"},
+       [](const NewRun& r) { return !r.config.openings.texts.empty(); },
+       {"openings.texts"},
+       "openings.texts is empty",
+       "leave it out, or set openings.texts",
+       {"openings.texts"}},
+      // rounds that ask again
+      {{"hints."},
+       asks_with_help,
+       {"scheduler."},
+       "no round of the scheduler asks again with help",
+       "leave it out, or set scheduler.rounds=hints",
+       {"scheduler.policy", "scheduler.rounds"}},
+      {{"hints.shares"},
+       [](const NewRun& r) { return r.config.hints.source == "solution"; },
+       {"hints.source"},
+       "hints.source is row: each row lists its own help",
+       "leave it out, or set hints.source=solution",
+       {"hints.source"}},
+      {{"hints.hint_key"},
+       [](const NewRun& r) { return r.config.hints.source == "row"; },
+       {"hints.source"},
+       "hints.source is solution: help is the beginning of the worked one",
+       "leave it out, or set hints.source=row",
+       {"hints.source"}},
+      {{"hints.text"},
+       [](const NewRun& r) { return r.config.hints.as == "prompt"; },
+       {"hints.as"},
+       "hints.as is beginning: the question stays as it is",
+       "leave it out, or set hints.as=prompt",
+       {"hints.as"}},
+      {{"hints.learns"},
+       [](const NewRun& r) { return r.config.hints.as == "beginning"; },
+       {"hints.as"},
+       "hints.as is prompt: no tokens of the answer are given",
+       "leave it out, or set hints.as=beginning",
+       {"hints.as"}},
+      {{"second_pass.of", "second_pass.share", "second_pass.rollouts"},
+       [](const NewRun& r) { return refines(r) || names_errors(r); },
+       by_pass,
+       "second_pass.kind is neither refinement nor error",
+       "leave it out, or set second_pass.kind",
+       by_pass},
+      {{"second_pass.placement"},
+       has_placement,
+       by_pass,
+       "second_pass.kind makes no answers that could train in another group",
+       "leave it out, or set second_pass.kind to refinement, error or counterpart",
+       by_pass},
+      {{"second_pass.trained_on"},
+       [](const NewRun& r) { return refines(r) && r.config.second_pass.placement != "own_group"; },
+       by_placement,
+       "no refinement trains in the group that it was made of",
+       "leave it out, or set second_pass.kind=refinement with another second_pass.placement",
+       by_placement},
+      {{"second_pass.keep"},
+       [](const NewRun& r) {
+         return has_placement(r) && r.config.second_pass.placement == "joins_parent";
+       },
+       by_placement,
+       "no answers of a second pass join the group that they were made of",
+       "leave it out, or set second_pass.kind with second_pass.placement=joins_parent",
+       by_placement},
+      {{"second_pass.feedback"},
+       refines,
+       by_pass,
+       "second_pass.kind is not refinement",
+       "leave it out, or set second_pass.kind=refinement",
+       by_pass},
+      {{"second_pass.refinement"},
+       [](const NewRun& r) { return refines(r) || r.config.second_pass.buffer > 0.0; },
+       {"second_pass.kind", "second_pass.buffer"},
+       "nothing asks for a better answer",
+       "leave it out, or set second_pass.kind=refinement or second_pass.buffer",
+       {"second_pass.kind", "second_pass.buffer"}},
+      {{"second_pass.error"},
+       [](const NewRun& r) {
+         return names_errors(r) || (refines(r) && r.config.second_pass.feedback == "critique");
+       },
+       {"second_pass.kind", "second_pass.feedback"},
+       "nothing asks what is wrong",
+       "leave it out, or set second_pass.kind=error or second_pass.feedback=critique",
+       {"second_pass.kind", "second_pass.feedback"}},
+      {{"second_pass.buffer_size"},
+       [](const NewRun& r) { return r.config.second_pass.buffer > 0.0; },
+       {"second_pass.buffer"},
+       "second_pass.buffer is 0",
+       "leave it out, or set second_pass.buffer",
+       {"second_pass.buffer"}},
+      {{"second_pass.numerics", "second_pass.factor"},
+       [](const NewRun& r) { return r.config.second_pass.kind == "pool"; },
+       by_pass,
+       "second_pass.kind is not pool",
+       "leave it out, or set second_pass.kind=pool",
+       by_pass},
       // training
       {{"train.micro_batch_tokens", "train.on_nonfinite", "train.loss_spike_factor",
         "train.max_bad_steps"},
@@ -274,7 +437,9 @@ const std::vector<Row>& rows() {
         "critic.",
         "replay.",
         "experts.",
-        "self_judging."},
+        "self_judging.",
+        "hints.",
+        "second_pass."},
        trains,
        by_train,
        kNoTraining,
@@ -307,11 +472,16 @@ const std::vector<Row>& rows() {
        "leave it out, or leave train.from_archive out",
        {"train.from_archive"},
        /*whole_command=*/true},
-      {{"reference."},
-       [](const NewRun& r) {
-         return r.asks_for({column::reference_logprob, column::flat_reference});
-       },
+      {{"reference.model", "reference.decay"},
+       has_reference,
        by_objective,
+       "the objective compares with no reference policy",
+       "leave it out, or choose a regularizer that does, for example objective.pieces.regularizer=kl"},
+      {{"reference.refresh_every"},
+       [](const NewRun& r) {
+         return has_reference(r) || r.config.second_pass.kind == "counterpart";
+       },
+       by_reference,
        "the objective compares with no reference policy",
        "leave it out, or choose a regularizer that does, for example objective.pieces.regularizer=kl"},
       {{"teacher."},
@@ -489,6 +659,41 @@ void check_shapes(const RunConfig& config, bool is_new, Faults& faults) {
     tell("model.initializer_range",
          fmt::format("model.initializer_range is {}, and weights are read from {}: none is drawn",
                      stated.initializer_range, folder.string()));
+}
+
+namespace {
+
+/// A setting that turns on a part which this program does not have. The change that brings the
+/// part takes its rows away.
+struct MissingPart {
+  std::string_view key;
+  bool (*is_on)(const RunConfig& config);
+  const char* lacking;
+};
+constexpr MissingPart kMissingParts[] = {
+    {"environment.name", [](const RunConfig& c) { return !c.environment.name.empty(); },
+     "no part of this program holds conversations"},
+    {"environment.command", [](const RunConfig& c) { return !c.environment.command.empty(); },
+     "no part of this program holds conversations"},
+    {"environment.forks", [](const RunConfig& c) { return !c.environment.forks.empty(); },
+     "no part of this program forks rollouts"},
+    {"second_pass.kind", [](const RunConfig& c) { return !c.second_pass.kind.empty(); },
+     "no part of this program asks about the answers of a step"},
+    {"second_pass.buffer", [](const RunConfig& c) { return c.second_pass.buffer > 0.0; },
+     "no part of this program keeps answers of earlier steps"},
+    {"openings.texts", [](const RunConfig& c) { return !c.openings.texts.empty(); },
+     "no part of this program gives rollouts a beginning of their own"},
+    {"openings.exit", [](const RunConfig& c) { return !c.openings.exit.empty(); },
+     "no part of this program cuts an answer and goes on from there"},
+};
+
+}  // namespace
+
+void check_missing_parts(const RunConfig& config, Faults& faults) {
+  for (const MissingPart& part : kMissingParts)
+    if (faults.are_sound({part.key}) && part.is_on(config))
+      faults.tell(part.key, error_message(fmt::format("{} is set, but {}", part.key, part.lacking),
+                                          "nothing would read it", "leave it out"));
 }
 
 void check_unread_settings(const RunConfig& config, const method::Objective* objective,

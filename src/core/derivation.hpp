@@ -1,0 +1,51 @@
+// How a group came about that the task's prompts alone do not explain: what it was made of, with
+// how much help, and where its rollouts train.
+#pragma once
+
+#include "core/group_id.hpp"
+
+#include <cstdint>
+#include <limits>
+
+namespace rollcall {
+
+/// What a derived group is asked for. The archive stores the number.
+enum class DerivedKind : std::int32_t {
+  none = 0,          ///< an ordinary group of the task
+  verdict = 1,       ///< the policy judges one or two answers of its own
+  reflection = 2,    ///< it sees a wrong answer of its own and answers again, one step later
+  hint = 3,          ///< the task's prompt with help (Derivation::tier)
+  refinement = 4,    ///< it sees an answer of this step, and feedback, and answers again
+  error = 5,         ///< it sees an answer and names what is wrong with it
+  intervention = 6,  ///< it continues an answer whose wrong step was replaced
+  continuation = 7,  ///< it continues a history that an earlier step left
+  summary = 8,       ///< it shortens a history
+  counterpart = 9,   ///< the same prompt, sampled by another policy
+  pool = 10          ///< the same prompt, sampled only to choose which samples are drawn again
+};
+
+/// Where the rollouts of a derived group train.
+enum class Placement : std::int32_t {
+  own_group = 0,        ///< as a group of its own
+  joins_parent = 1,     ///< in the parent's group, beside its rollouts
+  replaces_parent = 2,  ///< in the parent's group, whose own rollouts leave it
+  replaces_one = 3,     ///< in the parent's group, from which as many failures leave
+  trains_nowhere = 4    ///< they only helped to make other groups
+};
+
+struct Derivation {
+  /// In parent_sample: the group as a whole was the reason, and no single rollout.
+  static constexpr std::uint32_t kWholeGroup = std::numeric_limits<std::uint32_t>::max();
+
+  DerivedKind kind = DerivedKind::none;
+  GroupId parent{};  ///< the group that it was made of, of this step or of an earlier one
+  std::uint32_t parent_sample = kWholeGroup;
+  std::int32_t tier = 0;  ///< how much help the prompt gives; 0: none
+  Placement placement = Placement::own_group;
+  auto operator<=>(const Derivation&) const = default;
+};
+
+/// Whether the group is one of the task's as the scheduler drew it.
+inline bool is_plain(const Derivation& from) { return from.kind == DerivedKind::none; }
+
+}  // namespace rollcall

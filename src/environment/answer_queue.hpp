@@ -1,0 +1,30 @@
+// Answers that come after a while, on their way to the thread that waits for them.
+#pragma once
+
+#include "environment/talk.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace rollcall::environment {
+
+/// One for each thread that drives conversations. Any thread may put an answer in.
+class AnswerQueue {
+ public:
+  using Late = std::pair<std::uint64_t, Answer>;  ///< number of the conversation, answer
+
+  void put(std::uint64_t conversation, Answer answer);
+  /// All answers that have come, in the order in which they came. `wait_s` > 0: where none has,
+  /// sleeps until one comes, at most so long.
+  std::vector<Late> take(double wait_s = 0.0);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::vector<Late> answers_;
+};
+
+}  // namespace rollcall::environment

@@ -1,0 +1,35 @@
+// The messages between Rollcall and an environment's command: JSON, one object per line.
+#pragma once
+
+#include "environment/talk.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::environment {
+
+inline constexpr std::size_t kLongestAnswer = std::size_t{1} << 20U;  ///< bytes of a line
+inline constexpr std::size_t kLongestText = std::size_t{1} << 18U;    ///< bytes of a text or state
+
+/// {"op":"reset","id","seed","prompt","reference","info"} with its newline, and "state" where the
+/// talk begins in one. Bytes that are not UTF-8 become U+FFFD.
+std::string reset_line(const Talk& talk);
+/// {"op":"step","id","seed","turn","state","action"} for the action of turn `turn`. `state`: before
+/// the action; null where the environment gave none.
+std::string step_line(const Talk& talk, std::uint32_t turn);
+std::string close_line(const std::string& id);  ///< {"op":"close","id"}
+
+struct Parsed {
+  std::string id{};
+  Answer answer{};
+  std::string fault{};  ///< what is wrong with the line; empty: it is usable
+};
+/// Reads a line of the command. Any bytes are safe; never throws. {"id","error"} gives Loss::told.
+/// `components`: environment.components. A number that is not finite, a component of another name
+/// and a value of another type are faults; an unknown key is not.
+Parsed parse_answer(std::string_view line, const std::vector<std::string>& components);
+
+}  // namespace rollcall::environment

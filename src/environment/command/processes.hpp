@@ -1,0 +1,36 @@
+// An environment that is a command of the run file: processes that answer lines of JSON.
+#pragma once
+
+#include "core/run_config.hpp"
+#include "environment/partner.hpp"
+#include "reward/command/spawner.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+namespace rollcall::environment {
+
+/// Callbacks from the partner's thread.
+struct CommandListener {
+  std::function<void(std::size_t process, std::string_view bytes)> errors{};  ///< standard error
+  std::function<void()> answered{};                                           ///< for each answer
+};
+
+/// Up to environment.processes processes, started when they are needed, at most one for each core
+/// at a time, which end with the partner. Conversations whose state is not handed out stay in their
+/// process. Where it fails they go on in another, which gets the reset and the same actions and
+/// must say the same. Throws EnvironmentError where the command cannot be started.
+std::unique_ptr<Partner> make_processes(reward::Spawner& spawner, const RunConfig& config,
+                                        CommandListener listener = {});
+
+/// The same where environment.sandbox is set: each answer is a run of its own in the sandbox, whose
+/// input are the lines of the conversation up to now.
+std::unique_ptr<Partner> make_confined(const RunConfig& config);
+
+/// Plays one conversation with actions of no meaning, and throws ConfigError, with what the command
+/// wrote to standard error, where it does not answer as it must.
+void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt& prompt);
+
+}  // namespace rollcall::environment

@@ -1,0 +1,40 @@
+// What the policy talks with. An environment's state is a text, and its step is a pure function of
+// state, action and seed. Forks, restarts, replays and resumed runs then need nothing else of it.
+#pragma once
+
+#include "core/rollout.hpp"
+#include "environment/talk.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::environment {
+
+/// What is the same for all conversations of a run.
+struct Traits {
+  std::vector<std::string> components{};  ///< names of the parts of rewards that it may name
+  std::vector<std::string> kinds{};       ///< names of the kinds of actions 1, 2, ...
+  std::string role = "user";              ///< role of what it says in the chat: user or tool
+  bool rewards = true;      ///< it pays; otherwise only the verifier does, for the last action
+  bool decides = true;      ///< it may say whether the task is solved
+  bool gives_state = true;  ///< it hands out its state, so that conversations may fork in it
+};
+
+/// An environment that answers at once. Its functions are pure, and any thread may call them. They
+/// never throw for any action; a prompt or a state that they cannot use gives Loss::malformed.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+  virtual const Traits& traits() const = 0;
+  /// The beginning of a conversation: a state, and what the policy is shown in place of the
+  /// prompt's text (empty: that text). `state`: where to begin; empty: as prompt and seed say.
+  virtual Answer start(const Prompt& prompt, const std::string& state,
+                       std::uint64_t seed) const = 0;
+  /// The answer to the action of turn `turn`, counted from 0. `seed`: step_seed() of the turn.
+  virtual Answer step(const Prompt& prompt, const std::string& state, std::string_view action,
+                      std::uint64_t seed, std::uint32_t turn) const = 0;
+};
+
+}  // namespace rollcall::environment

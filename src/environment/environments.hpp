@@ -1,0 +1,28 @@
+// The table of built-in environments, as reward/verifiers.cpp is that of verifiers.
+#pragma once
+
+#include "core/run_config.hpp"
+#include "environment/environment.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rollcall::environment {
+
+/// A row of environments.cpp.
+struct EnvironmentRow {
+  const char* name;
+  const char* meaning;
+  /// The task whose prompts it plays; nullptr: any task that the run's verifier can judge.
+  const char* task;
+  /// Whether a step may take longer than a millisecond, so that threads of their own carry it out.
+  bool slow;
+  std::unique_ptr<const Environment> (*make)(const RunConfig& config);
+};
+
+/// Throws ConfigError naming the nearest.
+const EnvironmentRow& find_environment(const std::string& name);
+std::vector<std::string> environment_names();
+
+}  // namespace rollcall::environment

@@ -1,0 +1,33 @@
+// What a rollout driver talks with: environments that answer at once, on threads of their own, or
+// by processes, behind one interface.
+#pragma once
+
+#include "environment/answer_queue.hpp"
+#include "environment/environment.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace rollcall::environment {
+
+/// Any thread may call any function. A conversation is asked by one thread at a time.
+class Partner {
+ public:
+  virtual ~Partner() = default;
+  virtual const Traits& traits() const = 0;
+  /// Asks for the answer to the last action of `talk`, or for its start where it has no action.
+  /// Returns it where it is known at once. Otherwise it will come in `queue` under `conversation`,
+  /// and `talk` must neither change nor go before that or before close().
+  virtual std::optional<Answer> ask(const Talk& talk, std::uint64_t conversation,
+                                    AnswerQueue& queue) = 0;
+  /// The conversation is over, however it ended. No answer to it comes after this call.
+  virtual void close(const Talk& talk) = 0;
+};
+
+/// Answers on the calling thread.
+std::unique_ptr<Partner> at_once(std::unique_ptr<const Environment> environment);
+/// Answers on `threads` threads, which end with the partner.
+std::unique_ptr<Partner> on_threads(std::unique_ptr<const Environment> environment, int threads);
+
+}  // namespace rollcall::environment

@@ -1,0 +1,62 @@
+// A conversation between the policy and an environment, as the environment is told of it, and the
+// environment's answers.
+#pragma once
+
+#include "core/rollout.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rollcall::environment {
+
+/// What addresses the random numbers of a conversation. Both are below 2^53, so that they are exact
+/// in JSON.
+struct Seeds {
+  std::uint64_t start = 0;  ///< of the start; the rollouts of a group share it
+  std::uint64_t turns = 0;  ///< of the turns; each rollout has its own
+};
+
+/// The seed of the step of turn `turn`, counted from 0.
+std::uint64_t step_seed(const Seeds& seeds, std::uint32_t turn);
+
+/// How an environment failed to answer.
+enum class Loss : std::uint8_t {
+  none,
+  told,       ///< it said that it cannot go on with this conversation
+  clock,      ///< it took too long, also alone in a fresh process
+  died,       ///< its process ended, also a fresh one
+  malformed,  ///< what it wrote cannot be used
+  changed     ///< after a restart it did not repeat what it had said
+};
+
+/// An answer: to the start of a conversation, or to an action.
+struct Answer {
+  std::optional<std::string> state{};  ///< nothing: the environment keeps its state to itself
+  std::string text{};                  ///< what the policy is told
+  double reward = 0.0;
+  bool done = false;
+  std::optional<bool> correct{};  ///< nothing: it has not decided
+  /// In the order of Traits::components; empty: it named none.
+  std::vector<double> components{};
+  std::int64_t flags = 0;  ///< turn_flag of the action, without `decided`, `correct` and `ended`
+  std::int64_t kind = 0;   ///< of the action
+  std::string reason{};    ///< with a loss: what happened
+  Loss loss = Loss::none;
+};
+
+/// One conversation up to now. The driver owns it; environments read it.
+struct Talk {
+  std::string id;  ///< "train/12/347/0/3": purpose, step, prompt, draw, sample
+  const Prompt* prompt = nullptr;
+  std::string info{};  ///< JSON object of the prompt's row of a file; empty: it comes from none
+  Seeds seeds{};
+  std::string start{};                 ///< state to begin in; empty: the environment's own start
+  std::optional<std::string> state{};  ///< now
+  std::vector<std::string> actions{};  ///< texts of the policy's turns, the last one unanswered
+  /// What the environment said: to the start, then to each answered action.
+  std::vector<std::string> said{};
+};
+
+}  // namespace rollcall::environment

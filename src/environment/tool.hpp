@@ -1,0 +1,37 @@
+// Tools: functions that the policy calls in the form of its model's chat template.
+#pragma once
+
+#include "environment/environment.hpp"
+#include "text/chat/tool_calls.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::environment {
+
+/// What a call returned.
+struct ToolResult {
+  std::string text{};
+  bool failed = false;  ///< the text says why; the turn is flagged `error`
+};
+
+/// A row of tools.cpp. `call` is pure and never throws.
+struct ToolRow {
+  const char* name;
+  const char* schema;  ///< JSON schema of the function as chat templates show it
+  bool slow;           ///< as in EnvironmentRow
+  ToolResult (*call)(std::string_view arguments, std::string_view index);
+};
+
+const ToolRow& find_tool(const std::string& name);  ///< throws ConfigError naming the nearest
+
+/// An environment of tools. A turn with calls is answered by their results, one message each, and
+/// pays nothing. A turn without calls ends the conversation, and the run's verifier judges it. A
+/// call that cannot be parsed is answered by the parser's message and flagged `invalid`; a turn
+/// that is empty is flagged `void_turn`. The state is the number of turns so far.
+std::unique_ptr<const Environment> make_tools(const std::vector<const ToolRow*>& tools,
+                                              text::CallForm form, std::string index);
+
+}  // namespace rollcall::environment

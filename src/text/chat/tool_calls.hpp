@@ -1,0 +1,40 @@
+// Calls of functions as models write them, each kind in the form of its chat template. The parser
+// is strict and never guesses.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::text {
+
+class ConversationText;
+
+/// How a template writes calls. `hermes` (Qwen, SmolLM):
+/// <tool_call>{"name","arguments"}</tool_call>, any number of them. `llama`: the whole turn is
+/// {"name","parameters"}, after an optional <|python_tag|>. `fence`: ```json with a list of
+/// {"name","arguments"}, as SmolLM's older form.
+enum class CallForm { hermes, llama, fence };
+
+struct ToolCall {
+  std::string name;
+  std::string arguments;  ///< a JSON object, as the model wrote it
+};
+
+struct ToolCalls {
+  std::vector<ToolCall> calls{};
+  std::string spoken{};  ///< the turn's text without the calls and without thoughts
+  std::string fault{};   ///< why the calls cannot be read; then `calls` is empty
+};
+
+/// Reads a turn. A beginning of a call that is not finished, JSON that is not an object, a name
+/// that is not in `names` and a repeated key are faults.
+ToolCalls parse_calls(CallForm form, std::string_view turn, const std::vector<std::string>& names);
+
+/// The form that a template asks for, found by rendering a call. Throws InputError naming the
+/// template where it shows calls in a form that the parser does not know, or does not show them.
+CallForm call_form(const ConversationText& texts);
+
+}  // namespace rollcall::text

@@ -1,0 +1,48 @@
+// What stands between two turns of the policy: the tokens that a chat template puts around what
+// another author says. What the policy sampled is never tokenised again.
+#pragma once
+
+#include "text/chat/prompt_format.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::text {
+
+/// One message between two turns.
+struct Said {
+  std::string_view role;  ///< user or tool
+  std::string_view text;
+};
+
+/// Immutable; any thread may call its functions.
+class TurnTexts {
+ public:
+  /// Renders conversations with marks in place of turns and of what is said, and learns what the
+  /// template puts between them. `role`: of the messages to come; `tools`: JSON list of functions,
+  /// empty: none. Throws InputError naming the template where it shows an earlier turn in another
+  /// way once messages follow it (the reason, and what to set: environment.role, text.template or
+  /// text.variables), or where it does not show messages of that role. Without a template messages
+  /// stand as they are, each after a line feed and before another.
+  TurnTexts(const PromptFormat& format, std::string role, const std::string& tools);
+
+  /// The tokens from the end of a policy turn to where the policy speaks again. `turn`: its sampled
+  /// tokens; where the last one is not the end token that the template writes, the template's end
+  /// comes first. Special tokens that a message spells out are removed (text/answer/fill.hpp).
+  /// Takes time linear in the messages.
+  std::vector<std::int32_t> between(std::span<const std::int32_t> turn,
+                                    std::span<const Said> messages) const;
+  /// The text of a policy turn as environments and verifiers read it.
+  std::string action_text(std::span<const std::int32_t> turn) const;
+
+ private:
+  const PromptFormat* format_;
+  std::string role_;
+  std::string end_, before_, joint_, after_;  ///< around messages: end of the turn, before the
+                                              ///< first, between two, after the last
+};
+
+}  // namespace rollcall::text
