@@ -1,5 +1,5 @@
-// What follows a turn: whenever replies come, whoever decodes and however much memory there is, each
-// sequence and each branch has the same tokens and bits, and others advance while one waits.
+// What follows a turn: whenever replies come, and with any threads and memory, each sequence and
+// each branch has the same tokens and bits, and others advance while one waits.
 #include "base/errors/error.hpp"
 #include "model/decode/decode.hpp"
 #include "model/sessions.hpp"

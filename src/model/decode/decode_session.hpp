@@ -49,8 +49,8 @@ class DecodeSession {
 
   /// Opens the samples [first, first + count) of a request, which then wait for room. Their ids
   /// ascend from the returned one. `stops` makes a stop rule for each turn of each sample, which
-  /// reads the tokens sampled in its turn. Throws InputError when the prompt and the tokens that the
-  /// first turn may sample exceed max_position_embeddings.
+  /// reads the tokens sampled in its turn. Throws InputError when the prompt and what its first turn
+  /// may sample exceed max_position_embeddings.
   Id open(const DecodeRequest& request, std::uint32_t first, std::uint32_t count,
           const StopRules& stops);
 

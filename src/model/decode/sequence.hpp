@@ -34,8 +34,8 @@ class TurnStop {
     rule_ = rules_ ? rules_() : StopRule();
   }
   /// The rule of a sequence that begins with `sampled`, first sampled tokens of this one, and then
-  /// goes on with the turn that began after `turn` of them. It is a new rule, which reads the tokens
-  /// of that turn one by one, since a rule may keep state.
+  /// goes on with the turn that began after `turn` of them. It is a new rule, which reads the
+  /// tokens of that turn one by one, since a rule may keep state.
   TurnStop forked(std::span<const std::int32_t> sampled, std::size_t turn) const {
     TurnStop fork = *this;
     fork.answer_.resize(given_);
@@ -133,8 +133,8 @@ struct Sequence {
   /// Appends what others say, and begins a turn in which `most` tokens may be sampled.
   void begin_turn(std::span<const std::int32_t> said, std::int64_t most);
   /// A sequence that begins with this one's tokens up to and with the `count`-th sampled one. Where
-  /// others say nothing after them, it goes on with the turn that they are in, if that has not ended
-  /// with them. It has no pages.
+  /// others say nothing after them, it goes on with the turn that they are in, if that has not
+  /// ended with them. It has no pages.
   Sequence forked(std::uint64_t id, std::size_t count, std::uint32_t sample,
                   std::span<const std::int32_t> said, std::int64_t most) const;
   /// What this sequence can go on from, of the pages of one with the same first `alike` tokens:

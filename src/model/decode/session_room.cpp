@@ -26,10 +26,10 @@ void DecodeSession::State::withdraw(Sequence& sequence) {
 
 /// Gives up pages whose contents can be computed again until `pages()` are free. It takes them from
 /// prompts that no sequence waits for, then from paused and from ended sequences, the oldest first,
-/// then from live ones that began after `whose`, the last of them first. With Need::must it also takes them from waiting
-/// sequences and from all other prompts, because one sequence always has room. The number is asked
-/// for again each time: a page that `whose` shared may become its own, so that it need not be
-/// copied.
+/// then from live ones that began after `whose`, the last of them first. With Need::must it also
+/// takes them from waiting sequences and from all other prompts, because one sequence always has
+/// room. The number is asked for again each time: a page that `whose` shared may become its own, so
+/// that it need not be copied.
 bool DecodeSession::State::make_room(const std::function<std::int64_t()>& pages,
                                      const Sequence& whose, Need need) {
   const auto enough = [&] { return pool.free() >= pages(); };
