@@ -2,6 +2,8 @@
 #include "model/decode/common_beginning.hpp"
 #include "model/decode/session_state.hpp"
 
+#include <algorithm>
+
 namespace rollcall::model {
 
 using kernels::kPageKeys;
