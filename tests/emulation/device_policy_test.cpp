@@ -212,6 +212,45 @@ TEST(DevicePolicy, TheTrainingForwardRepeatsWhatGenerationStores) {
   }
 }
 
+/// Two turns, and a fork from within the first one, with room and where all is computed again.
+TEST(DevicePolicy, TheTrainingForwardRepeatsAConversationAndItsFork) {
+  ModelConfig config = config_of(Family::qwen3);
+  config.eos_token_ids = {};
+  const PolicyModel device = on_device(config, 9);
+  const SamplingParams sampling{.temperature = 0.8, .max_new_tokens = 4};
+  const std::vector<std::int32_t> prompt = prompt_of(config, 1), said{3, 4, 5};
+  for (const std::int64_t cache_bytes : {kRoom, std::int64_t(1)}) {
+    Team team;
+    DecodeSession session(device, sampling, team, cache_bytes);
+    const auto run_out = [&] {
+      while (!session.idle()) session.advance(device);
+    };
+    const auto first = session.open({.prompt = prompt, .seed = 7}, 0, 1, {});
+    run_out();
+    const auto same = session.fork(first, 2, 0, {}, 2), other = session.fork(first, 2, 1, said, 3);
+    run_out();
+    EXPECT_EQ(session.at(same).tokens, session.at(first).tokens);
+    EXPECT_EQ(session.at(same).columns.logprob, session.at(first).columns.logprob);
+    session.append(first, said, 3);
+    run_out();
+    for (const auto& [id, before] : {std::pair(first, 4U), std::pair(other, 2U)}) {
+      const DecodedSequence talk = session.take(id);
+      ASSERT_EQ(talk.tokens.size(), before + 3U);
+      MicroBatch micro_batch{.tokens = prompt, .offsets = {0}};
+      for (std::size_t t = 0; t < talk.tokens.size(); ++t) {
+        if (t == before)
+          micro_batch.tokens.insert(micro_batch.tokens.end(), said.begin(), said.end());
+        micro_batch.targets.push_back(std::int64_t(micro_batch.tokens.size()));
+        micro_batch.tokens.push_back(talk.tokens[t]);
+      }
+      micro_batch.offsets.push_back(std::int64_t(micro_batch.tokens.size()));
+      const Columns columns = forward(device, micro_batch, sampling.temperature);
+      EXPECT_EQ(columns.logprob, talk.columns.logprob) << before;
+      EXPECT_EQ(columns.entropy, talk.columns.entropy) << before;
+    }
+  }
+}
+
 TEST(DevicePolicy, ANewVersionIsWhatRuns) {
   const ModelConfig config = config_of(Family::qwen2);
   auto weights = std::make_shared<AlignedFloats>(std::span<const float>(random_weights(config, 1)));

@@ -1,11 +1,14 @@
-// Gives requests to sessions as those have room.
+// Gives requests to sessions as those have room, and asks for what follows each turn.
 #include "model/decode/decode.hpp"
 
 #include "base/errors/error.hpp"
 #include "model/engine/engine.hpp"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -18,6 +21,14 @@ constexpr std::int64_t kOwnWeights = std::int64_t(4) << 20;
 /// Live rows of a session that one thread runs alone, so that activations, keys and values fit the
 /// core's cache, too.
 constexpr std::int64_t kOwnLiveRows = 64;
+/// While sequences wait for replies, a session holds up to this many times its live rows, so that
+/// others advance and the memory for keys and values suffices.
+constexpr std::int64_t kHeldTurns = 4;
+
+/// Samples of a request that are opened; the others are branches of those.
+std::uint32_t opened(const DecodeRequest& request) {
+  return request.unforked > 0 ? std::min(request.unforked, request.count) : request.count;
+}
 
 /// Samples of requests that wait, in order. Sessions take them as they have room.
 class Waiting {
@@ -27,14 +38,19 @@ class Waiting {
     std::size_t request;
     std::uint32_t first, count;
   };
-  /// Takes up to `limit` samples of one request. The count is 0 when no samples are left.
+  /// Takes up to `limit` samples of one request, or all that are opened where it may branch. The
+  /// count is 0 when no samples are left.
   Share next(std::int64_t limit) {
     const std::lock_guard lock(mutex_);
-    while (request_ < requests_.size() && sample_ == requests_[request_].count)
-      ++request_, sample_ = 0;
+    while (request_ < requests_.size() && sample_ == opened(requests_[request_])) {
+      ++request_;
+      sample_ = 0;
+    }
     if (request_ == requests_.size()) return {request_, 0, 0};
+    const DecodeRequest& request = requests_[request_];
+    const std::uint32_t left = opened(request) - sample_;
     const auto count =
-        std::uint32_t(std::min<std::int64_t>(limit, requests_[request_].count - sample_));
+        request.unforked > 0 ? left : std::uint32_t(std::min<std::int64_t>(limit, left));
     sample_ += count;
     return {request_, sample_ - count, count};
   }
@@ -44,6 +60,107 @@ class Waiting {
   std::span<const DecodeRequest> requests_;
   std::size_t request_ = 0;
   std::uint32_t sample_ = 0;
+};
+
+/// What the sessions of a call of decode() have in common.
+struct Call {
+  const PolicyModel& policy;
+  std::span<const DecodeRequest> requests;
+  const SamplingParams& sampling;
+  const StopRules& stops;
+  const DecodeOptions& options;
+  std::int64_t cache_bytes;  ///< of each session
+  std::int64_t live;         ///< sequences that advance together in each session
+  std::int64_t most_opened;  ///< unfinished sequences of a session up to which it opens more
+  std::int64_t most_held;    ///< the same, with those that wait for a reply
+  Waiting waiting;
+  std::vector<std::vector<DecodedSequence>> results;
+};
+
+/// One session of a call: it opens samples, and does what the replies say.
+class SessionRun {
+ public:
+  SessionRun(Call& call, Team& team)
+      : call_(call),
+        session_(call.policy, call.sampling, team, call.cache_bytes, call.live),
+        replies_(call.options.replies ? call.options.replies() : nullptr) {}
+
+  void run() {
+    for (;;) {
+      if (call_.options.given_up && call_.options.given_up()) return;
+      open();
+      const bool waits = session_.idle();
+      if (waits && pending_.empty()) return;
+      if (!waits) advance();
+      if (!pending_.empty()) hear(waits);
+    }
+  }
+
+ private:
+  using Id = DecodeSession::Id;
+  using Place = std::pair<std::size_t, std::uint32_t>;  ///< request and sample
+
+  void open() {
+    for (;;) {
+      const std::int64_t room =
+          std::min(call_.most_opened, call_.most_held - std::int64_t(pending_.size())) -
+          session_.unfinished();
+      if (room <= 0) return;
+      const auto [request, first, count] = call_.waiting.next(room);
+      if (count == 0) return;
+      const Id id = session_.open(call_.requests[request], first, count, call_.stops);
+      for (std::uint32_t i = 0; i < count; ++i) places_[id + i] = {request, first + i};
+    }
+  }
+
+  void advance() {
+    for (const Id id : session_.advance(call_.policy)) {
+      if (!replies_) {
+        finish(id);
+        continue;
+      }
+      const auto [request, sample] = places_.at(id);
+      if (const auto reply = replies_->after({request, sample}, session_.at(id), session_.turn(id)))
+        follow(id, *reply);
+      else pending_[{request, sample}] = id;
+    }
+  }
+
+  void hear(bool waits) {
+    for (const auto& [place, reply] : replies_->late(waits)) {
+      const auto pending = pending_.extract(Place(place.request, place.sample));
+      expect(!pending.empty(), "a late reply is to a turn that waits for one");
+      follow(pending.mapped(), reply);
+    }
+  }
+
+  void follow(Id id, const Reply& reply) {
+    for (const Branch& branch : reply.branches) fork(id, branch);
+    reply.over ? finish(id) : session_.append(id, reply.said, reply.most);
+  }
+
+  void fork(Id of, const Branch& branch) {
+    const Place place(places_.at(of).first, branch.sample);
+    const DecodeRequest& request = call_.requests[place.first];
+    expect(branch.sample >= opened(request) && branch.sample < request.count &&
+               branched_.insert(place).second,
+           "a branch has a number in its request that no other sequence has");
+    const Id id = session_.fork(of, branch.sampled, branch.sample, branch.said, branch.most);
+    places_[id] = place;
+  }
+
+  void finish(Id id) {
+    const auto [request, sample] = places_.extract(id).mapped();
+    call_.results[request][sample] = session_.take(id);
+    if (call_.options.ended) call_.options.ended();
+  }
+
+  Call& call_;
+  DecodeSession session_;
+  std::unique_ptr<Replies> replies_;
+  std::unordered_map<Id, Place> places_;
+  std::map<Place, Id> pending_;  ///< sequences that wait for a reply
+  std::set<Place> branched_;     ///< the branches so far
 };
 
 }  // namespace
@@ -59,12 +176,8 @@ std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
                                                  const StopRules& stops,
                                                  const DecodeOptions& options) {
   expect(options.threads > 0, "decoding has a thread");
-  std::vector<std::vector<DecodedSequence>> results;
   std::int64_t samples = 0;
-  for (const DecodeRequest& request : requests) {
-    results.emplace_back(request.count);
-    samples += request.count;
-  }
+  for (const DecodeRequest& request : requests) samples += request.count;
   // A device serves one session at a time.
   const auto [max_sessions, rows] =
       runs_on_device(policy.packed())
@@ -76,33 +189,25 @@ std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
   // A session within a core's cache opens only as many samples as advance together. Otherwise all
   // are opened at once, so that the session can order them.
   const std::int64_t open = rows == kOwnLiveRows ? live : samples;
-  Waiting waiting(requests);
-  const auto run = [&](Team& team) {
-    DecodeSession session(policy, sampling, team, options.cache_bytes / sessions, live);
-    std::unordered_map<DecodeSession::Id, std::pair<std::size_t, std::uint32_t>> places;
-    for (;;) {
-      if (options.given_up && options.given_up()) return;
-      while (session.unfinished() < open) {
-        const auto [request, first, count] = waiting.next(open - session.unfinished());
-        if (count == 0) break;
-        const DecodeSession::Id id = session.open(requests[request], first, count, stops);
-        for (std::uint32_t i = 0; i < count; ++i) places[id + i] = {request, first + i};
-      }
-      if (session.idle()) return;
-      for (const DecodeSession::Id id : session.advance(policy)) {
-        const auto [request, sample] = places.extract(id).mapped();
-        results[request][sample] = session.take(id);
-        if (options.ended) options.ended();
-      }
-    }
-  };
+  Call call{.policy = policy,
+            .requests = requests,
+            .sampling = sampling,
+            .stops = stops,
+            .options = options,
+            .cache_bytes = options.cache_bytes / sessions,
+            .live = live,
+            .most_opened = open,
+            .most_held = std::max(open, kHeldTurns * live),
+            .waiting = Waiting(requests),
+            .results = {}};
+  for (const DecodeRequest& request : requests) call.results.emplace_back(request.count);
   const auto lead = [&](int members) {
     Team team(members);
-    team.lead(options.side_by_side, [&] { run(team); });
+    team.lead(options.side_by_side, [&] { SessionRun(call, team).run(); });
   };
   sessions == 1 ? lead(max_sessions == 1 ? options.threads : 1)
                 : options.side_by_side(sessions, [&](int) { lead(1); });
-  return results;
+  return std::move(call.results);
 }
 
 }  // namespace rollcall::model

@@ -33,8 +33,9 @@ struct DecodeOptions {
 /// Samples all requests. Returns them as [request][sample]. All threads share the operations of one
 /// session, unless the weights fit a core's cache. Then each thread has a session of its own.
 /// Samples that end make room for waiting ones of any request. The bits do not depend on what is
-/// decoded together. Throws InputError when prompt + max_new_tokens exceed max_position_embeddings,
-/// and ConfigError for settings that cannot sample.
+/// decoded together, or on when replies come. A sample that is forked from others is empty where no
+/// reply made it. Throws InputError when a prompt and the tokens that its first turn may sample
+/// exceed max_position_embeddings, and ConfigError for settings that cannot sample.
 std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
                                                  std::span<const DecodeRequest> requests,
                                                  const SamplingParams& sampling,

@@ -7,16 +7,12 @@
 #include "base/errors/error.hpp"
 #include "model/decode/check_request.hpp"
 #include "model/decode/common_beginning.hpp"
+#include "model/decode/session_state.hpp"
 #include "model/engine/backend.hpp"
-#include "model/engine/engine.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <functional>
-#include <optional>
-#include <unordered_map>
 #include <utility>
 
 namespace rollcall::model {
@@ -24,13 +20,6 @@ namespace {
 
 using kernels::kPageKeys;
 using kernels::pages_of;
-
-/// A sequence and the hidden state that its next token is predicted from. Sequences that share a
-/// hidden state are neighbours.
-struct PendingSample {
-  const float* hidden;
-  Sequence* sequence;
-};
 
 /// Bytes of a page in all layers of a policy.
 std::int64_t page_bytes(const PolicyModel::Packed& policy) {
@@ -57,220 +46,20 @@ bool take_token(const PolicyModel& policy, Sequence& sequence, const SampledToke
 
 }  // namespace
 
-struct DecodeSession::State {
-  State(const PolicyModel& first, const SamplingParams& params, Team& team,
-        std::int64_t cache_bytes, std::int64_t live_rows)
-      : config(first.config()),
-        sampling(params),
-        engine(make_decode_engine(first.packed(), params, team, live_rows + kPrefillRows)),
-        pool(page_bytes(first.packed()),
-             std::min(cache_bytes, engine->most_page_bytes()) / page_bytes(first.packed()),
-             engine->page_memory()),
-        step(page_shape(first.packed())),
-        live(live_rows) {
-    expect(live_rows > 0, "a session advances one sequence or more");
-    require<ConfigError>(params.max_new_tokens > 0,
-                         fmt::format("sampling.max_new_tokens is {}", params.max_new_tokens),
-                         "nothing would be sampled", "choose 1 or more");
-  }
-
-  Sequence& of(Id id) {
-    const auto found = sequences.find(id);
-    expect(found != sequences.end(), "a sequence is open until it is taken");
-    return *found->second;
-  }
-  void wait(Sequence& sequence, bool first = false) {
-    sequence.stage = Stage::waiting;
-    if (!sequence.has_pages()) ++sequence.prompt_prefix->waiting;
-    first ? queue.push_front(&sequence) : queue.push_back(&sequence);
-  }
-  void wait_first(std::vector<Sequence*> again);
-  void withdraw(Sequence& sequence);
-
-  // These functions make room for pages.
-  enum class Need { wish, must };
-  bool make_room(const std::function<std::int64_t()>& pages, const Sequence& whose, Need need);
-  void preempt(SharedSequence& shared);
-  void forget_pages();
-
-  // These functions choose which sequences advance.
-  void admit();
-  bool begin_prompt(const Sequence& sequence, bool is_first, bool takes_turns);
-  void copy_beginning(KvPages& to, const KvPages& from, std::int64_t length);
-  bool take_prompt_pages(Sequence& sequence, bool takes_turns);
-
-  // These functions are a step of the sequences that advance.
-  void take_pages(SharedSequence& shared);
-  void share_rows(std::int64_t& prefill_rows);
-  std::vector<PendingSample> run_rows(const PolicyModel::Packed& policy);
-  std::vector<Id> sample(const PolicyModel& policy, std::span<const PendingSample> pending);
-
-  const ModelConfig config;
-  const SamplingParams sampling;
-  std::unique_ptr<DecodeEngine> engine;
-  PagePool pool;  // declared before all members that hold pages of it
-  StepRows step;
-  PromptPrefixes prompts;
-  std::unordered_map<Id, std::unique_ptr<Sequence>> sequences;
-  std::deque<Sequence*> queue;  ///< waiting sequences, in the order in which they begin
-  LiveSequences live;
-  /// The policy that all keys and values were computed with.
-  std::optional<std::pair<PolicyVersion, const PolicyModel::Packed*>> computed_with;
-  bool stepping = false;  ///< a step has begun and not ended
-  std::uint64_t next_id = 0;
-};
-
-// ---- waiting and room
-
-/// Puts sequences at the front of the queue, by ascending id.
-void DecodeSession::State::wait_first(std::vector<Sequence*> again) {
-  std::sort(again.begin(), again.end(),
-            [](const Sequence* a, const Sequence* b) { return a->id > b->id; });
-  for (Sequence* sequence : again) wait(*sequence, true);
-}
-
-/// Ends a sequence's waiting or advancing.
-void DecodeSession::State::withdraw(Sequence& sequence) {
-  if (sequence.stage == Stage::live) return live.leave(sequence);
-  if (sequence.stage != Stage::waiting) return;
-  queue.erase(std::find(queue.begin(), queue.end(), &sequence));
-  if (!sequence.has_pages()) --sequence.prompt_prefix->waiting;
-}
-
-/// Gives up pages whose contents can be computed again until `pages()` are free. It takes them from
-/// prompts that no sequence waits for, then from paused and ended sequences, then from live ones
-/// that began after `whose`, the last of them first. With Need::must it also takes them from waiting
-/// sequences and from all other prompts, because one sequence always has room. The number is asked
-/// for again each time: a page that `whose` shared may become its own, so that it need not be
-/// copied.
-bool DecodeSession::State::make_room(const std::function<std::int64_t()>& pages,
-                                     const Sequence& whose, Need need) {
-  const auto enough = [&] { return pool.free() >= pages(); };
-  if (enough()) return true;
-  prompts.drop_idle();
-  for (auto& [id, sequence] : sequences) {
-    if (enough()) return true;
-    if (sequence->stage == Stage::paused || sequence->stage == Stage::ended) sequence->kv.clear();
-  }
-  while (!enough() && whose.stage == Stage::live) {
-    SharedSequence& youngest = live.youngest();
-    if (youngest.oldest().id <= whose.id) break;
-    preempt(youngest);
-  }
-  if (enough() || need == Need::wish) return enough();
-  for (Sequence* waiting : queue) {
-    if (waiting == &whose || !waiting->has_pages()) continue;
-    waiting->kv.clear();
-    ++waiting->prompt_prefix->waiting;
-  }
-  prompts.drop_all_but(whose.prompt_prefix.get());
-  expect(enough(), "one sequence always has room");
-  return true;
-}
-
-/// Sends the members of a shared sequence back to the queue. Its pages are given up.
-void DecodeSession::State::preempt(SharedSequence& shared) {
-  expect(live.count() <= live.rows(), "those who take turns have room");
-  wait_first(live.remove(shared));
-}
-
-/// Gives up all pages, because another policy computed them. Live sequences wait again.
-void DecodeSession::State::forget_pages() {
-  for (const Sequence* waiting : queue)
-    if (waiting->has_pages()) ++waiting->prompt_prefix->waiting;
-  for (auto& [id, sequence] : sequences) sequence->kv.clear();
-  prompts.drop_all_but(nullptr);
-  wait_first(live.remove_all());
-}
-
-// ---- which sequences advance
-
-/// Fills free rows with waiting sequences in their order, and begins the prompts that they need.
-/// Where there is room for all of them up to their limits, more sequences than rows are admitted and
-/// take turns.
-void DecodeSession::State::admit() {
-  std::int64_t begun = live.count();  // live sequences, and those that wait for their prompt
-  std::int64_t to_come = 0;           // the most pages that all these sequences will still take
-  for (const auto& shared : live)
-    for (const Sequence* sequence : shared->members)
-      to_come += pages_to_come(*sequence, shared->kv);
-  const auto count_in = [&](const Sequence& sequence) {
-    ++begun;
-    to_come += pages_to_come(sequence, sequence.kv);
-  };
-  for (auto it = queue.begin(); it != queue.end();) {
-    Sequence& sequence = **it;
-    const PromptPrefix& prefix = *sequence.prompt_prefix;
-    const bool takes_turns = begun >= live.rows();
-    if (takes_turns && (begun >= kTurns * live.rows() ||
-                        to_come + pages_to_come(sequence, sequence.kv) > pool.free()))
-      break;
-    if (live.join(sequence)) {
-      count_in(sequence);
-      sequence.stage = Stage::live;
-      it = queue.erase(it);
-      continue;
-    }
-    if (!sequence.has_pages() && !prefix.ready()) {
-      if (prefix.kv.pages.empty() && !begin_prompt(sequence, begun == 0, takes_turns)) break;
-      count_in(sequence);
-      ++it;
-      continue;
-    }
-    if (!sequence.has_pages() && !take_prompt_pages(sequence, takes_turns)) break;
-    count_in(sequence);
-    sequence.stage = Stage::live;
-    live.add(sequence);
-    it = queue.erase(it);
-  }
-  prompts.drop_idle();
-}
-
-/// Takes pages for a sequence's prompt, the first ones from a prompt with the same beginning. Where
-/// another prompt will soon have computed more of that beginning, this one waits for it. Returns
-/// false where there is no room. `is_first`: that no other sequence advances or waits for a prompt.
-/// `takes_turns`: that admit() has made sure of the room.
-bool DecodeSession::State::begin_prompt(const Sequence& sequence, bool is_first, bool takes_turns) {
-  const std::shared_ptr<PromptPrefix>& prefix = sequence.prompt_prefix;
-  if (const CommonBeginning common = common_beginning(*prefix, prompts, live);
-      common.soon >= common.computed + kLeastShared)
-    return true;
-  const std::int64_t pages = pages_of(prefix->length()),
-                     wished = is_first ? pages : pages + live.count();
-  if (!takes_turns &&
-      !make_room([&] { return wished; }, sequence, is_first ? Need::must : Need::wish))
-    return false;
-  // Making room may have taken the beginning, so it is looked up again.
-  if (const CommonBeginning common = common_beginning(*prefix, prompts, live); common.kv != nullptr)
-    copy_beginning(prefix->kv, *common.kv, common.computed);
-  while (std::int64_t(prefix->kv.pages.size()) < pages) prefix->kv.push(pool.take());
-  prompts.begin(prefix);
-  return true;
-}
-
-/// Shares the whole pages of the first `length` positions and copies the rest, for which a page is
-/// free.
-void DecodeSession::State::copy_beginning(KvPages& to, const KvPages& from, std::int64_t length) {
-  const std::int64_t whole = length / kPageKeys, rest = length % kPageKeys;
-  for (std::int64_t p = 0; p < whole; ++p) to.push(from.pages[std::size_t(p)]);
-  if (rest > 0) {
-    to.push(pool.take());
-    engine->copy_positions(from.pages[std::size_t(whole)].get(), rest, to.pages.back().get());
-  }
-  to.computed = length;
-}
-
-/// Gives a waiting sequence its prompt's pages. Returns false where there is no room for the tokens
-/// that it has already and for the page that each live sequence may need soon.
-bool DecodeSession::State::take_prompt_pages(Sequence& sequence, bool takes_turns) {
-  PromptPrefix& prefix = *sequence.prompt_prefix;
-  const std::int64_t wished =
-      pages_of(sequence.length()) - prefix.length() / kPageKeys + live.count();
-  if (!live.empty() && !takes_turns && !make_room([&] { return wished; }, sequence, Need::wish))
-    return false;
-  sequence.kv = prefix.kv;
-  --prefix.waiting;
-  return true;
+DecodeSession::State::State(const PolicyModel& first, const SamplingParams& params, Team& team,
+                            std::int64_t cache_bytes, std::int64_t live_rows)
+    : config(first.config()),
+      sampling(params),
+      engine(make_decode_engine(first.packed(), params, team, live_rows + kPrefillRows)),
+      pool(page_bytes(first.packed()),
+           std::min(cache_bytes, engine->most_page_bytes()) / page_bytes(first.packed()),
+           engine->page_memory()),
+      step(page_shape(first.packed())),
+      live(live_rows) {
+  expect(live_rows > 0, "a session advances one sequence or more");
+  require<ConfigError>(params.max_new_tokens > 0,
+                       fmt::format("sampling.max_new_tokens is {}", params.max_new_tokens),
+                       "nothing would be sampled", "choose 1 or more");
 }
 
 // ---- a step
@@ -389,22 +178,17 @@ DecodeSession::Id DecodeSession::open(const DecodeRequest& request, std::uint32_
          "samples are numbered with 32 bits");
   const std::shared_ptr<PromptPrefix> prompt_prefix = s.prompts.find_or_add(request.prompt);
   const Id begin = s.next_id;
-  const std::int64_t limit = s.sampling.max_new_tokens - request.given;
-  s.pool.admit(pages_of(prompt_prefix->length()) + pages_of(prompt_prefix->length() + limit));
+  const std::int64_t limit = first_turn_limit(request, s.sampling);
   const auto given = std::span(request.prompt).last(std::size_t(request.given));
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t sample = request.first_sample + first + i;
-    auto sequence = std::make_unique<Sequence>(
-        Sequence{.id = s.next_id++,
-                 .prompt_prefix = prompt_prefix,
-                 .stream = RandomStream(request.seed, RandomPurpose::sampling, request.step,
-                                        request.prompt_address, sample),
-                 .stop = TurnStop(stops, given),
-                 .limit = limit});
-    Sequence& kept = *sequence;
-    s.sequences.emplace(kept.id, std::move(sequence));
-    s.wait(kept);
-  }
+  const SampleNumbers numbers{request.seed, request.step, request.prompt_address,
+                              request.first_sample};
+  for (std::uint32_t i = 0; i < count; ++i)
+    s.wait(s.add(Sequence{.id = s.next_id++,
+                          .prompt_prefix = prompt_prefix,
+                          .numbers = numbers,
+                          .stream = numbers.of(first + i),
+                          .stop = TurnStop(stops, given),
+                          .limit = limit}));
   return begin;
 }
 
@@ -440,28 +224,45 @@ std::int64_t DecodeSession::cache_bytes() const {
   return state_->pool.taken() * state_->pool.page_bytes();
 }
 
+std::int64_t DecodeSession::computed_tokens() const { return state_->step.added(); }
+
 void DecodeSession::append(Id id, std::span<const std::int32_t> tokens) {
+  State& s = *state_;
+  const Sequence& sequence = s.of(id);
+  const std::int64_t most = sequence.limit - sequence.sampled();
+  require<InputError>(
+      most > 0 && sequence.length() + std::int64_t(tokens.size()) + most <=
+                      s.config.max_position_embeddings,
+      fmt::format("{} tokens are appended to a sequence of {}, of which {} of {} may be sampled",
+                  tokens.size(), sequence.length(), sequence.sampled(), sequence.limit),
+      fmt::format("the model has {} positions, and a sequence goes on only where it may sample",
+                  s.config.max_position_embeddings),
+      "end the conversation earlier or raise sampling.max_new_tokens");
+  append(id, tokens, most);
+}
+
+void DecodeSession::append(Id id, std::span<const std::int32_t> tokens, std::int64_t most) {
   State& s = *state_;
   Sequence& sequence = s.of(id);
   expect(sequence.stage == Stage::ended || sequence.stage == Stage::paused,
          "others' tokens come when the policy's turn is over");
-  const std::int64_t positions = sequence.length() + std::int64_t(tokens.size()) + sequence.limit -
-                                 std::int64_t(sequence.result.tokens.size());
-  require<InputError>(
-      std::int64_t(sequence.result.tokens.size()) < sequence.limit &&
-          positions <= s.config.max_position_embeddings,
-      fmt::format("{} tokens are appended to a sequence of {}, of which {} of {} may be sampled",
-                  tokens.size(), sequence.length(), sequence.result.tokens.size(), sequence.limit),
-      fmt::format("the model has {} positions, and a sequence goes on only where it may sample",
-                  s.config.max_position_embeddings),
-      "end the conversation earlier or raise sampling.max_new_tokens");
-  for (const std::int32_t token : tokens)
-    expect(token >= 0 && token < s.config.vocab_size, "others' tokens are in the vocabulary");
-  sequence.continuation.insert(sequence.continuation.end(), tokens.begin(), tokens.end());
-  sequence.result.stopped = false;
-  sequence.stop.begin_turn(sequence.result.tokens.size());
-  s.pool.admit(pages_of(sequence.prompt_prefix->length()) + pages_of(positions));
+  expect_room(sequence.length(), tokens, most, s.config);
+  sequence.begin_turn(tokens, most);
+  s.admit_pages(sequence);
   s.wait(sequence);
+}
+
+DecodeSession::Id DecodeSession::fork(Id of, std::size_t sampled, std::uint32_t sample,
+                                      std::span<const std::int32_t> said, std::int64_t most) {
+  State& s = *state_;
+  const Sequence& from = s.of(of);
+  expect(sampled <= from.result.tokens.size(), "a fork begins with tokens that were sampled");
+  const std::int64_t alike = from.prompt_prefix->length() + std::int64_t(from.through(sampled));
+  expect_room(alike, said, most, s.config);
+  Sequence& fork = s.add(from.forked(s.next_id++, sampled, sample, said, most));
+  fork.kv = fork.pages_from(from.stage == Stage::live ? s.live.kv_of(from) : from.kv, alike);
+  s.wait(fork);
+  return fork.id;
 }
 
 void DecodeSession::pause(Id id) {
@@ -480,6 +281,7 @@ void DecodeSession::resume(Id id) {
 }
 
 const DecodedSequence& DecodeSession::at(Id id) const { return state_->of(id).result; }
+std::size_t DecodeSession::turn(Id id) const { return state_->of(id).turn(); }
 
 DecodedSequence DecodeSession::take(Id id) {
   State& s = *state_;

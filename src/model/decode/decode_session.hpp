@@ -6,6 +6,7 @@
 #include "model/engine/policy.hpp"
 #include "model/support/team.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -48,8 +49,8 @@ class DecodeSession {
 
   /// Opens the samples [first, first + count) of a request, which then wait for room. Their ids
   /// ascend from the returned one. `stops` makes a stop rule for each turn of each sample, which
-  /// reads the tokens sampled in its turn. Throws InputError when prompt + max_new_tokens exceed
-  /// max_position_embeddings.
+  /// reads the tokens sampled in its turn. Throws InputError when the prompt and what its first turn
+  /// may sample exceed max_position_embeddings.
   Id open(const DecodeRequest& request, std::uint32_t first, std::uint32_t count,
           const StopRules& stops);
 
@@ -65,6 +66,9 @@ class DecodeSession {
   std::int64_t advancing() const;    ///< sequences that advance in a step
   std::int64_t cache_bytes() const;  ///< bytes of the keys and values that are held now
 
+  /// Tokens of prompts and sequences that were computed so far, each time that they were.
+  std::int64_t computed_tokens() const;
+
   /// Appends tokens that the policy did not sample to a sequence whose turn ended or that is
   /// paused. The sequence waits for its next turn. Its limit counts sampled tokens only. Throws
   /// InputError where it may sample no further token or would exceed the model's positions.
@@ -76,13 +80,16 @@ class DecodeSession {
   /// sampled tokens, with what was appended between them. `said` is appended next, and its turn may
   /// sample `most` tokens. Its random numbers are those of `sample` of the same request, from index
   /// `sampled` on. Keys and values are shared, and computed again where they are gone. Its result
-  /// begins with copies of the shared columns.
+  /// begins with copies of the shared columns. Where nothing is said and the turn that the shared
+  /// tokens are in has not ended with them, it goes on with that turn.
   Id fork(Id of, std::size_t sampled, std::uint32_t sample, std::span<const std::int32_t> said,
           std::int64_t most);
   /// Stops a sequence that waits or advances. It keeps its keys and values while there is room.
   void pause(Id id);
   void resume(Id id);  ///< lets a paused sequence wait for its turn again
   const DecodedSequence& at(Id id) const;
+  /// Sampled tokens before a sequence's current turn, or its last one.
+  std::size_t turn(Id id) const;
   DecodedSequence take(Id id);  ///< closes a sequence and returns what it sampled
 
  private:

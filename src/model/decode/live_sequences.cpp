@@ -49,12 +49,19 @@ void LiveSequences::add(Sequence& sequence) {
           SharedSequence{{&sequence}, std::exchange(sequence.kv, {})}));
 }
 
-void LiveSequences::leave(Sequence& sequence) {
-  const auto has = [&](const auto& shared) {
+LiveSequences::Shared::const_iterator LiveSequences::find(const Sequence& sequence) const {
+  return std::find_if(shared_.begin(), shared_.end(), [&](const auto& shared) {
     return std::find(shared->members.begin(), shared->members.end(), &sequence) !=
            shared->members.end();
-  };
-  const auto shared = std::find_if(shared_.begin(), shared_.end(), has);
+  });
+}
+
+const KvPages& LiveSequences::kv_of(const Sequence& sequence) const {
+  return (*find(sequence))->kv;
+}
+
+void LiveSequences::leave(Sequence& sequence) {
+  const auto shared = find(sequence);
   std::erase((*shared)->members, &sequence);
   sequence.kv = (*shared)->kv;
   if ((*shared)->members.empty()) shared_.erase(shared);

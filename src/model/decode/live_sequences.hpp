@@ -25,7 +25,8 @@ class LiveSequences {
   /// Adds a sequence to the shared one that has its tokens. Of their pages the longer cache is
   /// kept. Returns false where there is no such shared sequence.
   bool join(Sequence& sequence);
-  void add(Sequence& sequence);  ///< makes it a shared sequence of its own
+  void add(Sequence& sequence);                          ///< makes it a shared sequence of its own
+  const KvPages& kv_of(const Sequence& sequence) const;  ///< the pages computed for a live sequence
   /// Takes a sequence out. It keeps the pages that were computed for it.
   void leave(Sequence& sequence);
   /// Takes a shared sequence out and gives up its pages. Returns its members.
@@ -45,6 +46,8 @@ class LiveSequences {
   void part_ways();
 
  private:
+  Shared::const_iterator find(const Sequence& sequence) const;
+
   std::int64_t rows_;
   Shared shared_;
 };

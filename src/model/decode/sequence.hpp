@@ -2,6 +2,7 @@
 // turns end.
 #pragma once
 
+#include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
 #include "model/engine/step_rows.hpp"
 
@@ -22,12 +23,28 @@ class TurnStop {
   /// the sequences that they are asked for. `given`: the beginning of the answer, which is part of
   /// the prompt. It is empty where no beginning is given.
   TurnStop(const StopRules& rules, std::span<const std::int32_t> given)
-      : rules_(rules), rule_(rules ? rules() : StopRule()), answer_(given.begin(), given.end()) {}
+      : rules_(rules),
+        rule_(rules ? rules() : StopRule()),
+        answer_(given.begin(), given.end()),
+        given_(given.size()) {}
 
   /// Begins a new turn, after `sampled` sampled tokens of earlier turns.
   void begin_turn(std::size_t sampled) {
     turn_ = sampled;
     rule_ = rules_ ? rules_() : StopRule();
+  }
+  /// The rule of a sequence that begins with `sampled`, first sampled tokens of this one, and then
+  /// goes on with the turn that began after `turn` of them. It is a new rule, which reads the
+  /// tokens of that turn one by one, since a rule may keep state.
+  TurnStop forked(std::span<const std::int32_t> sampled, std::size_t turn) const {
+    TurnStop fork = *this;
+    fork.answer_.resize(given_);
+    fork.begin_turn(turn);
+    for (std::size_t i = 0; i < sampled.size(); ++i) {
+      fork.add(sampled[i]);
+      if (i >= turn) static_cast<void>(fork.ends(sampled.first(i + 1)));
+    }
+    return fork;
   }
   void add(std::int32_t token) {
     if (!answer_.empty()) answer_.push_back(token);
@@ -46,6 +63,7 @@ class TurnStop {
   std::vector<std::int32_t>
       answer_;            ///< the given beginning and all sampled tokens; empty where no
                           ///< beginning was given
+  std::size_t given_;     ///< tokens of the given beginning
   std::size_t turn_ = 0;  ///< sampled tokens before the current turn
 };
 
@@ -64,14 +82,34 @@ struct PromptPrefix {
 
 enum class Stage { waiting, live, paused, ended };
 
+/// The random numbers of the samples of a request.
+struct SampleNumbers {
+  std::uint64_t seed = 0, step = 0, prompt_address = 0;
+  std::uint32_t first_sample = 0;
+
+  RandomStream of(std::uint32_t sample) const {
+    const std::uint64_t number = std::uint64_t(first_sample) + sample;
+    expect(number <= UINT32_MAX, "samples are numbered with 32 bits");
+    return {seed, RandomPurpose::sampling, step, prompt_address, number};
+  }
+};
+
+/// The beginning of a turn after the first one.
+struct LaterTurn {
+  std::size_t sampled = 0;  ///< sampled tokens of earlier turns
+  std::size_t said = 0;     ///< tokens of others that were appended before it
+};
+
 /// A list of tokens, and the keys and values that are cached of its first positions.
 struct Sequence {
   std::uint64_t id;
   std::shared_ptr<PromptPrefix> prompt_prefix;
+  SampleNumbers numbers;  ///< of its request
   RandomStream stream;
   TurnStop stop;
-  std::int64_t limit;                        ///< the most tokens that are sampled, in all turns
+  std::int64_t limit;  ///< the most tokens that are sampled up to the end of the current turn
   std::vector<std::int32_t> continuation{};  ///< tokens after the prompt: sampled and appended ones
+  std::vector<LaterTurn> later_turns{};      ///< ascending by `sampled`
   DecodedSequence result{};
   KvPages kv{};  ///< empty while the sequence is live, because its SharedSequence holds them then
   Stage stage = Stage::waiting;
@@ -88,6 +126,21 @@ struct Sequence {
   bool has_pages() const { return !kv.pages.empty(); }
   std::int64_t sampled() const { return std::int64_t(result.tokens.size()); }
   std::int64_t pages_at_limit() const { return kernels::pages_of(length() + limit - sampled()); }
+  /// Sampled tokens before the current turn, or the last one.
+  std::size_t turn() const { return later_turns.empty() ? 0 : later_turns.back().sampled; }
+  /// Tokens after the prompt, up to and with the `count`-th sampled one.
+  std::size_t through(std::size_t count) const;
+  /// Appends what others say, and begins a turn in which `most` tokens may be sampled.
+  void begin_turn(std::span<const std::int32_t> said, std::int64_t most);
+  /// A sequence that begins with this one's tokens up to and with the `count`-th sampled one. Where
+  /// others say nothing after them, it goes on with the turn that they are in, if that has not
+  /// ended with them. It has no pages.
+  Sequence forked(std::uint64_t id, std::size_t count, std::uint32_t sample,
+                  std::span<const std::int32_t> said, std::int64_t most) const;
+  /// What this sequence can go on from, of the pages of one with the same first `alike` tokens:
+  /// nothing where they lack a part of the prompt. The state of its last token has to be computed,
+  /// unless that is the prompt's.
+  KvPages pages_from(const KvPages& other, std::int64_t alike) const;
 };
 
 /// The most pages that a sequence whose positions are in `kv` will still take up to its limit, with

@@ -26,6 +26,14 @@ struct KvPages {
     pages.push_back(std::move(page));
   }
   void clear() { *this = KvPages(); }
+  /// The pages of the first `positions` positions, shared with these.
+  KvPages first(std::int64_t positions) const {
+    KvPages part;
+    for (std::int64_t page = 0; page < kernels::pages_of(positions); ++page)
+      part.push(pages[std::size_t(page)]);
+    part.computed = positions;
+    return part;
+  }
   /// Index of the page of the next position.
   std::size_t next_page() const { return std::size_t(computed / kernels::kPageKeys); }
   /// Whether the next position is in a page that another sequence holds too.
@@ -67,6 +75,7 @@ class StepRows final : public KeyValues {
     const Piece piece{&kv, std::int64_t(tokens.size()), kv.computed, count};
     if (last_ != nullptr) alike = std::max(alike, common_pages(*last_, kv) * kernels::kPageKeys);
     last_ = &kv;
+    added_ += count;
     for (std::int64_t p = piece.begin; p < piece.begin + count; ++p) {
       if (p == piece.begin || p % kernels::kPageKeys == 0)
         units_.push_back({kv.pages[std::size_t(p / kernels::kPageKeys)].get(),
@@ -78,6 +87,7 @@ class StepRows final : public KeyValues {
     }
     return piece;
   }
+  std::int64_t added() const { return added_; }  ///< rows of all steps so far
   std::span<const kernels::AttentionRow> rows() const override { return rows_; }
   std::int64_t offset(std::size_t layer) const override {
     return std::int64_t(layer) * shape_.bytes();
@@ -106,6 +116,7 @@ class StepRows final : public KeyValues {
   PageShape shape_;
   std::vector<kernels::AttentionRow> rows_;
   std::vector<Unit> units_;
+  std::int64_t added_ = 0;
   const KvPages* last_ = nullptr;  ///< the pages of the piece that was added last
 };
 

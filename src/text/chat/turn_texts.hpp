@@ -5,6 +5,7 @@
 #include "text/chat/prompt_format.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,8 +26,10 @@ class TurnTexts {
   /// template puts between them. `role`: of the messages to come; `tools`: JSON list of functions,
   /// empty: none. Throws InputError naming the template where it shows an earlier turn in another
   /// way once messages follow it (the reason, and what to set: environment.role, text.template or
-  /// text.variables), or where it does not show messages of that role. Without a template messages
-  /// stand as they are, each after a line feed and before another.
+  /// text.variables), where it does not show messages of that role, and where it does not show
+  /// tools. White space at the ends of an answer, which some templates trim, does not count as
+  /// shown in another way. Without a template messages stand as they are, each after a line feed
+  /// and before another.
   TurnTexts(const PromptFormat& format, std::string role, const std::string& tools);
 
   /// The tokens from the end of a policy turn to where the policy speaks again. `turn`: its sampled
@@ -38,11 +41,24 @@ class TurnTexts {
   /// The text of a policy turn as environments and verifiers read it.
   std::string action_text(std::span<const std::int32_t> turn) const;
 
+  /// How a template shows what a message says.
+  enum class Shown { as_it_is, trimmed, json };
+  /// The texts around messages.
+  struct Around {
+    std::string end;     ///< of the policy's turn, up to its end token
+    std::string before;  ///< the first message
+    std::string after;   ///< the last message, up to where the policy speaks
+    /// Between two messages; nothing: the template takes one message at a time, and several are
+    /// shown as one, with a line feed between them.
+    std::optional<std::string> joint{};
+    Shown shown = Shown::as_it_is;
+  };
+
  private:
   const PromptFormat* format_;
   std::string role_;
-  std::string end_, before_, joint_, after_;  ///< around messages: end of the turn, before the
-                                              ///< first, between two, after the last
+  Around around_;
+  std::optional<std::int32_t> end_token_{};  ///< with which `around_.end` ends
 };
 
 }  // namespace rollcall::text
