@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace rollcall::io {
 
@@ -69,6 +70,14 @@ struct Column {
   int since_minor = 0;  ///< files of earlier minor versions do not have it and read as `absent`
   double absent = 0;
 };
+/// The name of a value of a coded column: word number `code` of its names. Empty if it has none.
+constexpr std::string_view code_name(std::string_view names, std::int64_t code) {
+  for (; code > 0 && !names.empty(); --code) {
+    const std::size_t space = names.find(' ');
+    names.remove_prefix(space == std::string_view::npos ? names.size() : space + 1);
+  }
+  return code < 0 ? std::string_view() : names.substr(0, names.find(' '));
+}
 constexpr Column since(int minor, Column column, double absent) {
   column.since_minor = minor;
   column.absent = absent;

@@ -9,6 +9,15 @@
 
 namespace rollcall::io {
 
+/// Names of DerivedKind, of Placement, and of the bits of TurnFacts::flags that are stored.
+inline constexpr const char* kKindNames =
+    "none verdict reflection hint refinement error intervention continuation summary counterpart "
+    "pool";
+inline constexpr const char* kPlacementNames =
+    "own_group joins_parent replaces_parent replaces_one trains_nowhere";
+inline constexpr const char* kTurnFlagNames =
+    "invalid void error patched repeated decided correct ended given by_clock";
+
 namespace conversation {
 
 constexpr Column added(Column column, double absent = 0) { return since(8, column, absent); }
@@ -21,8 +30,7 @@ void each_of_groups(Self& c, F& f) {
            "1",
            "why the group was asked; none: the scheduler drew the prompt",
            {},
-           "none verdict reflection hint refinement error intervention continuation summary "
-           "counterpart pool"}),
+           kKindNames}),
     c.kind);
   f(added({"groups", "parent_step", Dim::group, "1",
            "step of the group that it was made of; 0 where kind is none"}),
@@ -36,13 +44,8 @@ void each_of_groups(Self& c, F& f) {
           -1),
     c.parent_sample);
   f(added({"groups", "tier", Dim::group, "1", "how much help the prompt gives; 0: none"}), c.tier);
-  f(added({"groups",
-           "placement",
-           Dim::group,
-           "1",
-           "where its rollouts train",
-           {},
-           "own_group joins_parent replaces_parent replaces_one trains_nowhere"}),
+  f(added(
+        {"groups", "placement", Dim::group, "1", "where its rollouts train", {}, kPlacementNames}),
     c.placement);
   f(added({"groups", "start_bytes", Dim::group, "bytes",
            "length in text/start; 0 where conversations began as the environment begins them",

@@ -44,6 +44,9 @@ struct KeyColumns {
   }
 };
 
+/// Names of FinishReason.
+inline constexpr const char* kFinishNames = "stop length turns lost";
+
 /// The results of generation; shards and archives have them.
 struct RolloutColumns {
   std::vector<std::int32_t> level;  // [group]
@@ -97,13 +100,7 @@ struct RolloutColumns {
                  "prompt part of the random streams' address (seed, step, prompt, sample, token)"},
           0),
       c.stream_prompt);
-    f(Column{"rollouts",
-             "finish",
-             Dim::rollout,
-             "1",
-             "why generation ended",
-             {},
-             "stop length turns lost"},
+    f(Column{"rollouts", "finish", Dim::rollout, "1", "why generation ended", {}, kFinishNames},
       c.finish);
     f(Column{"rollouts", "turn_count", Dim::rollout, "turns", "turns of the rollout", Dim::turn},
       c.turn_count);
