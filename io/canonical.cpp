@@ -17,6 +17,10 @@ namespace {
 // verification a time limit ended. Otherwise the sample number of the next rollout follows, which
 // is never this large.
 constexpr std::uint64_t kUndecided = ~std::uint64_t{0}, kClockEnded = kUndecided - 1;
+// These come before the number of rollouts of a group, which is never this large either.
+constexpr std::uint64_t kFrom = kUndecided - 2, kStart = kUndecided - 3;
+// These come after the turns of a rollout, where otherwise the number of reward components follows.
+constexpr std::uint64_t kOpening = kUndecided - 4, kFork = kUndecided - 5, kFacts = kUndecided - 6;
 
 auto key(const ArchivedGroup& g) { return std::tuple(g.purpose, g.step, g.group.id); }
 
@@ -34,10 +38,12 @@ std::string name_of(const ArchivedGroup& g) {
 void join(ArchivedGroup& whole, ArchivedGroup&& fragment) {
   if (whole.group.level != fragment.group.level || whole.group.bin != fragment.group.bin ||
       whole.group.stream_prompt != fragment.group.stream_prompt ||
+      whole.group.from != fragment.group.from || whole.group.start != fragment.group.start ||
       whole.temperature != fragment.temperature || whole.prompt.text != fragment.prompt.text ||
       whole.prompt.answer != fragment.prompt.answer)
-    contradiction(fmt::format("fragments of {} differ in prompt, level, bin, stream or temperature",
-                              name_of(whole)));
+    contradiction(fmt::format(
+        "fragments of {} differ in prompt, level, bin, stream, origin, start or temperature",
+        name_of(whole)));
   whole.group.planned += fragment.group.planned;
   std::move(fragment.group.rollouts.begin(), fragment.group.rollouts.end(),
             std::back_inserter(whole.group.rollouts));
@@ -50,21 +56,15 @@ void order_samples(ArchivedGroup& g) {
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return g.group.rollouts[a].sample < g.group.rollouts[b].sample;
   });
-  ArchivedGroup sorted{
-      g.purpose,
-      g.step,
-      {g.group.id, g.group.level, {}, g.group.planned, g.group.bin, g.group.stream_prompt},
-      std::move(g.prompt),
-      {},
-      g.temperature};
+  std::vector<Rollout> rollouts;
+  std::vector<Score> scores;
   for (const std::size_t i : order) {
-    if (!sorted.group.rollouts.empty() &&
-        sorted.group.rollouts.back().sample == g.group.rollouts[i].sample)
+    if (!rollouts.empty() && rollouts.back().sample == g.group.rollouts[i].sample)
       contradiction(fmt::format("{} has sample {} twice", name_of(g), g.group.rollouts[i].sample));
-    sorted.group.rollouts.push_back(std::move(g.group.rollouts[i]));
-    sorted.scores.push_back(std::move(g.scores[i]));
+    rollouts.push_back(std::move(g.group.rollouts[i]));
+    scores.push_back(std::move(g.scores[i]));
   }
-  g = std::move(sorted);
+  g.group.rollouts = std::move(rollouts), g.scores = std::move(scores);
 }
 
 /// Writes little-endian values of fixed width; lists and strings follow their length.
@@ -86,6 +86,43 @@ class Digest {
   Sha256 sha_;
 };
 
+/// Verdicts and reflections are older than the columns that name kinds. Their numbers name them, so
+/// that runs which have no other kinds keep their hash.
+bool is_told_by_number(DerivedKind kind) {
+  return kind == DerivedKind::none || kind == DerivedKind::verdict ||
+         kind == DerivedKind::reflection;
+}
+
+void add(Digest& digest, const Derivation& from) {
+  if (is_told_by_number(from.kind)) return;
+  for (const std::uint64_t value :
+       {kFrom, std::uint64_t(from.kind), from.parent.step, from.parent.prompt.value,
+        std::uint64_t{from.parent.draw}, std::uint64_t{from.parent_sample},
+        std::uint64_t(std::int64_t{from.tier}), std::uint64_t(from.placement)})
+    digest.number(value);
+}
+
+/// The reason is left out, as the reasons of verdicts are.
+void add(Digest& digest, const TurnFacts& facts) {
+  digest.list(std::vector<double>{facts.reward});
+  digest.list(facts.components);
+  for (const std::uint64_t value :
+       {facts.state, facts.action, std::uint64_t(facts.flags & ~turn_flag::moved),
+        std::uint64_t(facts.kind), std::uint64_t(facts.seat)})
+    digest.number(value);
+}
+
+/// What the rollouts of most runs do not have is added behind its mark, where it is there.
+void add_conversation(Digest& digest, const Rollout& rollout) {
+  if (rollout.opening != 0) digest.number(kOpening), digest.number(std::uint64_t(rollout.opening));
+  if (rollout.parent != -1 || rollout.fork_token != -1)
+    digest.number(kFork), digest.number(std::uint64_t(rollout.parent)),
+        digest.number(std::uint64_t(rollout.fork_token));
+  if (rollout.facts.empty()) return;
+  digest.number(kFacts), digest.number(rollout.facts.size());
+  for (const TurnFacts& facts : rollout.facts) add(digest, facts);
+}
+
 void add(Digest& digest, const Rollout& rollout) {
   digest.number(rollout.sample);
   digest.number(std::uint64_t(rollout.finish));
@@ -100,6 +137,7 @@ void add(Digest& digest, const Rollout& rollout) {
     if (!turn.kept_mass.empty()) digest.list(turn.kept_mass);
     if (!turn.kept.empty()) digest.list(turn.kept.end), digest.list(turn.kept.id);
   }
+  add_conversation(digest, rollout);
 }
 
 void add(Digest& digest, const Score& score) {
@@ -159,6 +197,8 @@ std::string group_digest(const ArchivedGroup& g, const std::vector<std::string>&
   digest.text(g.prompt.answer);
   digest.number(component_names.size());
   for (const std::string& name : component_names) digest.text(name);
+  add(digest, g.group.from);
+  if (!g.group.start.empty()) digest.number(kStart), digest.text(g.group.start);
   digest.number(g.group.rollouts.size());
   for (std::size_t i = 0; i < g.group.rollouts.size(); ++i) {
     add(digest, g.group.rollouts[i]);

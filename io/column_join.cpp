@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <limits>
 #include <map>
 #include <span>
@@ -15,9 +16,10 @@ namespace rollcall::io {
 namespace {
 
 /// [rows + 1] the sum of the counts before each row, then the sum of all.
-std::vector<std::size_t> offsets(const std::vector<std::uint32_t>& counts) {
+template <std::integral T>
+std::vector<std::size_t> offsets(const std::vector<T>& counts) {
   std::vector<std::size_t> at(counts.size() + 1, 0);
-  for (std::size_t i = 0; i < counts.size(); ++i) at[i + 1] = at[i] + counts[i];
+  for (std::size_t i = 0; i < counts.size(); ++i) at[i + 1] = at[i] + std::size_t(counts[i]);
   return at;
 }
 
@@ -39,6 +41,8 @@ struct Offsets {
     group(Dim::reference_byte) = offsets(s.rollouts.reference_bytes);
     group(Dim::shown_byte) = offsets(s.rollouts.shown_bytes),
     group(Dim::extra_byte) = offsets(s.rollouts.extra_bytes);
+    const ConversationColumns& c = s.rollouts.conversation;
+    group(Dim::start_byte) = offsets(c.start_bytes);
     rollout(Dim::rollout) = one_each(s.keys.sample.size());
     rollout(Dim::turn) = offsets(s.rollouts.turn_count);
     rollout(Dim::completion_byte) = offsets(s.rollouts.completion_bytes),
@@ -50,6 +54,12 @@ struct Offsets {
     for (const std::size_t t : rollout(Dim::turn)) {
       rollout(Dim::token).push_back(by_turn[t]), rollout(Dim::kept).push_back(kept_by_turn[t]);
       rollout(Dim::kept_id).push_back(ids_by_kept[kept_by_turn[t]]);
+    }
+    rollout(Dim::fact) = offsets(c.fact_count);
+    const auto components = offsets(c.component_count), reasons = offsets(c.reason_bytes);
+    for (const std::size_t f : rollout(Dim::fact)) {
+      rollout(Dim::fact_component).push_back(components[f]);
+      rollout(Dim::fact_reason_byte).push_back(reasons[f]);
     }
     first_rollout = offsets(s.keys.rollout_count);
   }
@@ -120,15 +130,25 @@ std::string_view Join::text(GroupRow g, const char* name, Dim dim) const {
 
 void Join::check_alike(GroupRow a, GroupRow b) const {
   const RolloutColumns &x = shards_[a.shard].rollouts, &y = shards_[b.shard].rollouts;
+  const auto same = [&](std::vector<std::int64_t> ConversationColumns::*column) {
+    return (x.conversation.*column)[a.row] == (y.conversation.*column)[b.row];
+  };
+  using C = ConversationColumns;
+  const bool same_origin = same(&C::kind) && same(&C::parent_step) && same(&C::parent_prompt) &&
+                           same(&C::parent_draw) && same(&C::parent_sample) && same(&C::tier) &&
+                           same(&C::placement);
   const bool alike =
       x.level[a.row] == y.level[b.row] &&
       std::bit_cast<std::uint32_t>(x.temperature[a.row]) ==
           std::bit_cast<std::uint32_t>(y.temperature[b.row]) &&
       x.bin[a.row] == y.bin[b.row] && x.stream_prompt[a.row] == y.stream_prompt[b.row] &&
+      same_origin && text(a, "start", Dim::start_byte) == text(b, "start", Dim::start_byte) &&
       text(a, "prompt", Dim::prompt_byte) == text(b, "prompt", Dim::prompt_byte) &&
       text(a, "reference", Dim::reference_byte) == text(b, "reference", Dim::reference_byte);
   if (!alike)
-    contradiction(a, "differs between fragments in prompt, level, bin, stream or temperature");
+    contradiction(a,
+                  "differs between fragments in prompt, level, bin, stream, origin, start or "
+                  "temperature");
 }
 
 void Join::add_group(std::span<const GroupRow> fragments) {

@@ -33,6 +33,7 @@ const char* code_of(ElementType type) {
     case ElementType::i32: return "<i4";
     case ElementType::u32: return "<u4";
     case ElementType::u64: return "<u8";
+    case ElementType::i64: return "<i8";
     case ElementType::f32: return "<f4";
     case ElementType::f64: return "<f8";
   }
@@ -40,7 +41,7 @@ const char* code_of(ElementType type) {
 }
 
 std::optional<ElementType> type_from(const std::string& code) {
-  for (int type = 0; type <= int(ElementType::f64); ++type)
+  for (int type = 0; type <= int(ElementType::i64); ++type)
     if (code == code_of(ElementType(type))) return ElementType(type);
   return std::nullopt;
 }
@@ -324,6 +325,7 @@ void CompactTables::number(const std::string& name, ElementType type, void* valu
     case ElementType::f32: return *static_cast<float*>(value) = real(), void();
     case ElementType::i8:
     case ElementType::u8:
+    case ElementType::i64:
     case ElementType::f64: break;
   }
   throw FileFault(fmt::format("fact {} is asked for as a number of another type", name));

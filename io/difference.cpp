@@ -103,18 +103,40 @@ std::string difference(const Turn& a, const Turn& b) {
                        list("kept ids", a.kept.id, b.kept.id)});
 }
 
+std::string difference(const TurnFacts& a, const TurnFacts& b) {
+  return first_of(
+      "", {scalar("reward", a.reward, b.reward), list("components", a.components, b.components),
+           scalar("state", a.state, b.state), scalar("action", a.action, b.action),
+           scalar("flags", a.flags, b.flags), scalar("kind", a.kind, b.kind),
+           scalar("seat", a.seat, b.seat)});
+}
+
 std::string difference(const Rollout& a, const Rollout& b) {
   if (const auto part = first_of(
-          "", {scalar("sample", a.sample, b.sample), scalar("finish", int(a.finish), int(b.finish)),
-               quoted("completion", a.text, b.text),
-               scalar("number of turns", a.turns.size(), b.turns.size())});
+          "",
+          {scalar("sample", a.sample, b.sample), scalar("finish", int(a.finish), int(b.finish)),
+           scalar("opening", a.opening, b.opening), scalar("parent", a.parent, b.parent),
+           scalar("fork_token", a.fork_token, b.fork_token), quoted("completion", a.text, b.text),
+           scalar("number of turns", a.turns.size(), b.turns.size()),
+           scalar("number of turns with facts", a.facts.size(), b.facts.size())});
       !part.empty())
     return part;
   for (std::size_t t = 0; t < a.turns.size(); ++t) {
-    if (const auto inside = difference(a.turns[t], b.turns[t]); !inside.empty())
-      return fmt::format("turn {}: {}", t, inside);
+    auto inside = difference(a.turns[t], b.turns[t]);
+    if (inside.empty() && t < a.facts.size()) inside = difference(a.facts[t], b.facts[t]);
+    if (!inside.empty()) return fmt::format("turn {}: {}", t, inside);
   }
   return {};
+}
+
+std::string difference(const Derivation& a, const Derivation& b) {
+  return first_of("", {scalar("kind", int(a.kind), int(b.kind)),
+                       scalar("parent step", a.parent.step, b.parent.step),
+                       scalar("parent prompt", a.parent.prompt.value, b.parent.prompt.value),
+                       scalar("parent draw", a.parent.draw, b.parent.draw),
+                       scalar("parent sample", a.parent_sample, b.parent_sample),
+                       scalar("tier", a.tier, b.tier),
+                       scalar("placement", int(a.placement), int(b.placement))});
 }
 
 std::string difference(const Score& a, const Score& b) {
@@ -136,7 +158,9 @@ std::string first_difference(const ArchivedGroup& a, const ArchivedGroup& b) {
   if (const auto part = first_of("", {scalar("level", a.group.level, b.group.level),
                                       scalar("temperature", a.temperature, b.temperature),
                                       quoted("prompt", a.prompt.text, b.prompt.text),
-                                      quoted("reference", a.prompt.answer, b.prompt.answer)});
+                                      quoted("reference", a.prompt.answer, b.prompt.answer),
+                                      difference(a.group.from, b.group.from),
+                                      quoted("start", a.group.start, b.group.start)});
       !part.empty())
     return part;
   for (std::size_t i = 0; i < std::min(a.group.rollouts.size(), b.group.rollouts.size()); ++i) {

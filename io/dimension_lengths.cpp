@@ -20,6 +20,16 @@ void DimensionLengths::note_counts(const Column& column, std::span<const std::ui
   sums_.emplace_back(column, std::accumulate(values.begin(), values.end(), std::uint64_t{0}));
 }
 
+void DimensionLengths::note_counts(const Column& column, std::span<const std::int64_t> values) {
+  std::uint64_t sum = 0;
+  for (const std::int64_t value : values) {
+    if (!std::in_range<std::uint32_t>(value))
+      throw FileFault(fmt::format("{} holds {}, which is no count", path_of(column), value));
+    sum += std::uint64_t(value);
+  }
+  sums_.emplace_back(column, sum);
+}
+
 void DimensionLengths::check_counts() const {
   for (const auto& [column, sum] : sums_) {
     const Dim dim = *column.counts;

@@ -20,8 +20,10 @@ class DimensionLengths {
   /// Notes that a column has this many rows of a dimension; throws when another column had a
   /// different number. `column`: its path, for the message.
   void note(Dim dim, std::uint64_t length, const std::string& column);
-  /// Notes the values of a count column (Column::counts); check_counts() compares their sum.
+  /// Notes the values of a count column (Column::counts); check_counts() compares their sum. Throws
+  /// where a signed value is negative or exceeds 32 bits, as no count of a row does.
   void note_counts(const Column& column, std::span<const std::uint32_t> values);
+  void note_counts(const Column& column, std::span<const std::int64_t> values);
   /// To be called after all reads. Throws when the sum of a count column differs from the length of
   /// the dimension that it counts.
   void check_counts() const;

@@ -2,6 +2,7 @@
 #include "io/group_columns.hpp"
 
 #include "base/errors/error.hpp"
+#include "io/conversation_rows.hpp"
 #include "io/handle.hpp"
 
 #include <fmt/format.h>
@@ -85,6 +86,7 @@ struct Walk {
   Cursor<float> kept_mass{c.kept_mass};
   Cursor<std::uint32_t> id_count{c.id_count};
   Cursor<std::int32_t> kept_id{c.kept_id};
+  ConversationWalk conversation{c.conversation};
 
   void read_kept(Turn& made) {
     const std::size_t count = c.kept_count[turn];
@@ -121,6 +123,7 @@ struct Walk {
                  .turns = {},
                  .text = completion.take_text(c.completion_bytes[rollout])};
     for (std::uint32_t t = 0; t < c.turn_count[rollout]; ++t) made.turns.push_back(next_turn());
+    conversation.next(made);
     ++rollout;
     return made;
   }
@@ -175,11 +178,13 @@ void append(const Group& group, const ShardPrompt& prompt, float temperature, Ro
   append_text(prompt.answer, c.reference_bytes, c.reference);
   append_text(prompt.shown, c.shown_bytes, c.shown);
   append_text(prompt.extra, c.extra_bytes, c.extra);
+  append_origin(group, c.conversation);
   for (const Rollout& rollout : group.rollouts) {
     c.finish.push_back(std::int8_t(rollout.finish));
     c.turn_count.push_back(narrow(rollout.turns.size()));
     append_text(rollout.text, c.completion_bytes, c.completion);
     for (const Turn& turn : rollout.turns) append(turn, c);
+    append_facts(rollout, c.conversation);
   }
 }
 
@@ -198,6 +203,7 @@ void append(const std::vector<Score>& scores, std::size_t components, ScoreColum
 
 std::vector<Group> groups_of(const KeyColumns& keys, const RolloutColumns& rollouts) {
   check_group_rows(keys);
+  check_conversations(rollouts);
   std::vector<Group> groups;
   Walk walk{rollouts};
   for (std::size_t g = 0; g < keys.step.size(); ++g) {
@@ -208,6 +214,7 @@ std::vector<Group> groups_of(const KeyColumns& keys, const RolloutColumns& rollo
                                   .planned = rollouts.planned[g],
                                   .bin = rollouts.bin[g],
                                   .stream_prompt = rollouts.stream_prompt[g]});
+    walk.conversation.next(group);
     for (std::uint32_t i = 0; i < keys.rollout_count[g]; ++i)
       group.rollouts.push_back(walk.next_rollout(keys.sample[walk.rollout]));
   }

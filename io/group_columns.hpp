@@ -20,7 +20,7 @@ void check_group_rows(const KeyColumns& keys);
 void check_order(const KeyColumns& keys);
 
 /// Builds the groups from columns that TableReader has checked. Throws FileFault when
-/// rollouts.group contradicts the counts.
+/// rollouts.group contradicts the counts, or for what check_conversations() refuses.
 std::vector<Group> groups_of(const KeyColumns& keys, const RolloutColumns& rollouts);
 std::vector<ShardPrompt> prompts_of(const RolloutColumns& rollouts);
 std::vector<std::vector<Score>> scores_of(const KeyColumns& keys, const ScoreColumns& columns,

@@ -1,6 +1,7 @@
 // Reads whole columns; no rollouts are built from rows.
 #include "io/mapped_shard.hpp"
 
+#include "io/conversation_rows.hpp"
 #include "io/fault.hpp"
 #include "io/group_columns.hpp"
 #include "io/mapped_tables.hpp"
@@ -51,6 +52,7 @@ MappedShard map_shard(const fs::path& run_dir, const PackInput& input) {
     if (in_one) read_scores(tables);
     const Address found = address_of(tables.reader());
     check_group_rows(shard.keys);
+    check_conversations(shard.rollouts);
     shard.shard_file = tables.release();
     return found;
   });

@@ -30,11 +30,15 @@ bool MappedTables::is_large(const Column& column) {
     case Dim::reason_byte:
     case Dim::shown_byte:
     case Dim::extra_byte:
+    case Dim::start_byte:
+    case Dim::fact_reason_byte:
     case Dim::kept_id: return true;
     case Dim::kept: return !column.counts;
     case Dim::group:
     case Dim::rollout:
     case Dim::turn:
+    case Dim::fact:
+    case Dim::fact_component:
     case Dim::component: return false;
   }
   throw FileFault("unknown dimension");

@@ -28,6 +28,7 @@ Attributes identity_attributes(const RunIdentity& identity, const char* kind, Pu
   if (!identity.numerics.empty()) all.emplace_back("numerics", identity.numerics);
   if (!identity.parent.empty()) all.emplace_back("parent", identity.parent);
   if (!identity.grader.empty()) all.emplace_back("grader", identity.grader);
+  if (!identity.environment.empty()) all.emplace_back("environment", identity.environment);
   return all;
 }
 

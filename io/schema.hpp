@@ -1,13 +1,14 @@
-// The columns of shards, scores and archives, schema *.7: every table, column, type, unit and
+// The columns of shards, scores and archives, schema *.8: every table, column, type, unit and
 // meaning. One table has one row dimension; in archives an HDF5 group is one table.
 #pragma once
 
 #include "core/rollout.hpp"
+#include "io/column.hpp"
+#include "io/conversation_columns.hpp"
 
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,66 +17,7 @@ namespace rollcall::io {
 
 /// The version of archives; compact_tables.hpp has the major version of shards and scores. Readers
 /// accept every minor version, because a minor version only adds columns and attributes.
-inline constexpr int kSchemaMajor = 1, kSchemaMinor = 7;
-
-/// The dimensions of a file. Each is a dimension scale in the table of its rows. Strings are stored
-/// in the table `text` as UTF-8 bytes, one directly after the other.
-enum class Dim : std::uint8_t {
-  group,
-  rollout,
-  turn,
-  token,
-  prompt_byte,
-  reference_byte,
-  completion_byte,
-  extracted_byte,
-  component,
-  reason_byte,
-  shown_byte,
-  extra_byte,
-  kept,
-  kept_id
-};
-inline constexpr std::size_t kDims = 14;
-struct Dimension {
-  const char *table, *name;
-};
-inline constexpr std::array<Dimension, kDims> kDimensions{{{"groups", "group"},
-                                                           {"rollouts", "rollout"},
-                                                           {"turns", "turn"},
-                                                           {"tokens", "token"},
-                                                           {"text", "prompt_byte"},
-                                                           {"text", "reference_byte"},
-                                                           {"text", "completion_byte"},
-                                                           {"text", "extracted_byte"},
-                                                           {"rollouts", "component"},
-                                                           {"text", "reason_byte"},
-                                                           {"text", "shown_byte"},
-                                                           {"text", "extra_byte"},
-                                                           {"kept", "kept"},
-                                                           {"kept_ids", "kept_id"}}};
-inline constexpr std::size_t index(Dim d) { return std::size_t(d); }
-using Extents = std::array<std::uint64_t, kDims>;  ///< length of each dimension; 0 where a file
-                                                   ///< does not have it
-
-/// One column. A column with `counts` says how many rows of that dimension belong to each of its
-/// rows (CF "contiguous ragged array"). So files can be concatenated column by column, and the sum
-/// of a count column is the length of the dimension that it counts.
-struct Column {
-  const char *table, *name;
-  Dim rows;
-  const char *unit, *meaning;
-  std::optional<Dim> counts = {};
-  const char* flags = nullptr;  ///< names of the values 0, 1, ... of a coded column
-  bool by_component = false;    ///< a matrix [rows, component]
-  int since_minor = 0;  ///< files of earlier minor versions do not have it and read as `absent`
-  double absent = 0;
-};
-constexpr Column since(int minor, Column column, double absent) {
-  column.since_minor = minor;
-  column.absent = absent;
-  return column;
-}
+inline constexpr int kSchemaMajor = 1, kSchemaMinor = 8;
 
 /// The columns that name the rollouts of a file; shards, scores and archives have them.
 struct KeyColumns {
@@ -102,6 +44,9 @@ struct KeyColumns {
   }
 };
 
+/// Names of FinishReason.
+inline constexpr const char* kFinishNames = "stop length turns lost";
+
 /// The results of generation; shards and archives have them.
 struct RolloutColumns {
   std::vector<std::int32_t> level;  // [group]
@@ -123,6 +68,7 @@ struct RolloutColumns {
   std::vector<float> kept_mass;                             // [kept]
   std::vector<std::uint32_t> id_count;
   std::vector<std::int32_t> kept_id;  // [kept_id]
+  ConversationColumns conversation;
 
   template <class Self, class F>
   static void each(Self& c, F&& f) {
@@ -154,7 +100,7 @@ struct RolloutColumns {
                  "prompt part of the random streams' address (seed, step, prompt, sample, token)"},
           0),
       c.stream_prompt);
-    f(Column{"rollouts", "finish", Dim::rollout, "1", "why generation ended", {}, "stop length"},
+    f(Column{"rollouts", "finish", Dim::rollout, "1", "why generation ended", {}, kFinishNames},
       c.finish);
     f(Column{"rollouts", "turn_count", Dim::rollout, "turns", "turns of the rollout", Dim::turn},
       c.turn_count);
@@ -236,6 +182,7 @@ struct RolloutColumns {
       c.id_count);
     f(since(7, Column{"kept_ids", "id", Dim::kept_id, "1", "ids of those tokens, ascending"}, 0),
       c.kept_id);
+    ConversationColumns::each(c.conversation, f);
   }
 };
 
@@ -307,6 +254,7 @@ struct ScoreColumns {
 /// these columns.
 struct TrainingColumns {
   static constexpr std::uint8_t kUnrecorded = 2;  ///< `trained` where nothing is recorded
+  static constexpr std::uint8_t kLeft = 3;        ///< `trained` of a rollout that counted nowhere
   std::vector<std::uint8_t> trained;              // [rollout]
   std::vector<double> weight, advantage;
 
@@ -320,7 +268,7 @@ struct TrainingColumns {
                    "1",
                    "whether its step trained on it",
                    {},
-                   "left_out trained unrecorded"},
+                   "left_out trained unrecorded left"},
             kUnrecorded),
       c.trained);
     f(since(

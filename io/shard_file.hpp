@@ -26,6 +26,8 @@ struct RunIdentity {
                            ///< none
   std::string grader{};    ///< JSON: the files of reward.command with their hashes; empty without a
                            ///< command
+  std::string environment{};  ///< JSON: the environment with the names of its components and of its
+                              ///< kinds of actions, in their order; empty without one
 };
 
 /// A published file as messages describe it. A reader refuses a file with other bytes.

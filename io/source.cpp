@@ -270,7 +270,8 @@ RunIdentity identity_of(const fs::path& run_dir, const PublishedFile& file) {
                        .judge = reader.text_if_any("judge"),
                        .numerics = reader.text_if_any("numerics"),
                        .parent = reader.text_if_any("parent"),
-                       .grader = reader.text_if_any("grader")};
+                       .grader = reader.text_if_any("grader"),
+                       .environment = reader.text_if_any("environment")};
   });
 }
 

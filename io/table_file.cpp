@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace rollcall::io {
 namespace {
@@ -56,6 +55,14 @@ Handle utf8_type(std::size_t size) {
   check(H5Tset_size(type, size), "size string type");
   check(H5Tset_cset(type, H5T_CSET_UTF8), "set UTF-8");
   return type;
+}
+
+/// The values 0, 1, ... of a coded column, as elements of its type.
+std::vector<std::byte> codes_as(ElementType type, std::size_t count) {
+  const std::size_t width = width_of(type);
+  std::vector<std::byte> values(count * width);
+  for (std::size_t i = 0; i < count; ++i) values[i * width] = std::byte(i);  // little-endian
+  return values;
 }
 
 Handle simple_space(hsize_t length) {
@@ -184,10 +191,9 @@ Handle FileWriter::define(const ColumnView& view, Values values) {
   text(dataset, "units", c.unit);
   if (c.counts) text(dataset, "sample_dimension", kDimensions[index(*c.counts)].name);
   if (c.flags != nullptr) {
-    constexpr std::array<std::int8_t, 3> codes{0, 1, 2};
-    const auto used = 1 + std::count(c.flags, c.flags + std::strlen(c.flags), ' ');
-    attribute(dataset, "flag_values", file_type(view.type), codes.data(),
-              simple_space(hsize_t(used)));
+    const auto count = std::size_t(codes_of(c));
+    attribute(dataset, "flag_values", file_type(view.type), codes_as(view.type, count).data(),
+              simple_space(count));
     text(dataset, "flag_meanings", c.flags);
   }
   const std::uint64_t checksum = values == Values::here ? checksum64(view.bytes) : 0;
@@ -238,6 +244,7 @@ hid_t file_type(ElementType type) {
     case ElementType::i32: return H5T_STD_I32LE;
     case ElementType::u32: return H5T_STD_U32LE;
     case ElementType::u64: return H5T_STD_U64LE;
+    case ElementType::i64: return H5T_STD_I64LE;
     case ElementType::f32: return H5T_IEEE_F32LE;
     case ElementType::f64: return H5T_IEEE_F64LE;
   }

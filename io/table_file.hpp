@@ -22,7 +22,7 @@
 
 namespace rollcall::io {
 
-enum class ElementType : std::uint8_t { i8, u8, i32, u32, u64, f32, f64 };
+enum class ElementType : std::uint8_t { i8, u8, i32, u32, u64, f32, f64, i64 };
 template <class T>
 constexpr ElementType type_of() {
   if constexpr (std::same_as<T, std::int8_t>) return ElementType::i8;
@@ -30,6 +30,7 @@ constexpr ElementType type_of() {
   else if constexpr (std::same_as<T, std::int32_t>) return ElementType::i32;
   else if constexpr (std::same_as<T, std::uint32_t>) return ElementType::u32;
   else if constexpr (std::same_as<T, std::uint64_t>) return ElementType::u64;
+  else if constexpr (std::same_as<T, std::int64_t>) return ElementType::i64;
   else if constexpr (std::same_as<T, float>) return ElementType::f32;
   else {
     static_assert(std::same_as<T, double>, "a column of a type the schema does not know");
@@ -45,6 +46,7 @@ constexpr std::size_t width_of(ElementType type) {
     case ElementType::u32:
     case ElementType::f32: return 4;
     case ElementType::u64:
+    case ElementType::i64:
     case ElementType::f64: return 8;
   }
   return 0;  // there are no other types
@@ -104,8 +106,16 @@ std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte
 /// file were compared already, and for small columns it is most of the work.
 enum class ColumnChecksums : std::uint8_t { compare, known };
 
-/// Throws FileFault for a value of a coded column (Column::flags) that has no name.
-void check_codes(const Column& column, std::span<const std::byte> values);
+/// How many values of a coded column (Column::flags) have names: 0, 1, ...
+std::int64_t codes_of(const Column& column);
+[[noreturn]] void refuse_code(const Column& column, std::int64_t value);
+/// Throws FileFault for a value of a coded column that has no name.
+template <std::integral T>
+void check_codes(const Column& column, const std::vector<T>& values) {
+  const std::int64_t codes = codes_of(column);
+  for (const T value : values)
+    if (const auto code = std::int64_t(value); code < 0 || code >= codes) refuse_code(column, code);
+}
 
 class CompactTables;
 struct CompactColumn;
@@ -141,11 +151,10 @@ class TableReader {
     const Found found = find(column);
     values.resize(elements(found, column, type_of<T>()));
     read_values(found, column, type_of<T>(), std::as_writable_bytes(std::span(values)));
-    if constexpr (std::same_as<T, std::uint32_t>) {
+    if constexpr (std::same_as<T, std::uint32_t> || std::same_as<T, std::int64_t>)
       if (column.counts) lengths_.note_counts(column, values);
-    } else if (column.flags != nullptr) {
-      check_codes(column, std::as_bytes(std::span(values)));
-    }
+    if constexpr (std::integral<T>)
+      if (column.flags != nullptr) check_codes(column, values);
   }
   /// The bytes of a column in the mapped file, with the same checks as in read_column().
   std::span<const std::byte> in_place(const Column& column, ElementType type);

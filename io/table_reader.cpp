@@ -224,14 +224,13 @@ bool TableReader::has(const Column& column) const {
          H5Lexists(file_, path_of(column).c_str(), H5P_DEFAULT) > 0;
 }
 
-void check_codes(const Column& column, std::span<const std::byte> values) {
-  const auto codes = std::count(column.flags, column.flags + std::strlen(column.flags), ' ') + 1;
-  const auto wild = std::find_if(values.begin(), values.end(), [&](std::byte value) {
-    return std::to_integer<int>(value) >= codes;
-  });
-  if (wild != values.end())
-    throw FileFault(fmt::format("{} holds {}, which is none of: {}", path_of(column),
-                                std::to_integer<int>(*wild), column.flags));
+std::int64_t codes_of(const Column& column) {
+  return std::count(column.flags, column.flags + std::strlen(column.flags), ' ') + 1;
+}
+
+void refuse_code(const Column& column, std::int64_t value) {
+  throw FileFault(
+      fmt::format("{} holds {}, which is none of: {}", path_of(column), value, column.flags));
 }
 
 }  // namespace rollcall::io

@@ -20,7 +20,11 @@ void append(const Group& group, const std::vector<RolloutTraining>& rollouts, St
          "every rollout of the step was trained on, or not");
   append(group, step.keys);
   for (const RolloutTraining& rollout : rollouts) {
-    step.columns.trained.push_back(rollout.trained ? 1 : 0);
+    expect(!(rollout.trained && rollout.left),
+           "a rollout that has left its step is not trained on");
+    step.columns.trained.push_back(rollout.left      ? TrainingColumns::kLeft
+                                   : rollout.trained ? std::uint8_t{1}
+                                                     : std::uint8_t{0});
     step.columns.weight.push_back(rollout.weight),
         step.columns.advantage.push_back(rollout.advantage);
   }
@@ -43,8 +47,11 @@ std::vector<RolloutTraining> training_of(const StepTraining& step, const Group& 
     if (at == end || *at != rollout.sample) return {};
     const auto r = std::size_t(at - keys.sample.begin());
     if (step.columns.trained[r] == TrainingColumns::kUnrecorded) return {};
-    found.push_back(
-        {step.columns.trained[r] != 0, step.columns.weight[r], step.columns.advantage[r]});
+    const std::uint8_t trained = step.columns.trained[r];
+    found.push_back({.trained = trained == 1,
+                     .weight = step.columns.weight[r],
+                     .advantage = step.columns.advantage[r],
+                     .left = trained == TrainingColumns::kLeft});
   }
   return found;
 }

@@ -1,6 +1,7 @@
 // Makes the checks of every read, but continues after the first fault.
 #include "io/verify.hpp"
 
+#include "io/conversation_rows.hpp"
 #include "io/fault.hpp"
 #include "io/group_columns.hpp"
 #include "io/mapped_tables.hpp"
@@ -168,6 +169,7 @@ std::vector<Fault> verify_archive(const fs::path& run_dir, const ArchiveEntry& e
           tables.read(training, columns);
       check_archive(tables.reader(), entry);
       check_group_rows(keys);
+      check_conversations(rollouts);
       check_order(keys);
     });
   });

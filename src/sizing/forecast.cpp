@@ -21,8 +21,8 @@ constexpr std::uint64_t kTokenBytes = 4 + 4 + 4 + 8;  // archive columns of a to
                                                       // entropy, version (io/README.md)
 constexpr std::uint64_t kKeptBytes = 4 + 4;   // where sampling leaves tokens out: the mass of the
                                               // kept ones, and their number
-constexpr std::uint64_t kRolloutBytes = 160;  // archive columns of a rollout and its two turns,
-                                              // scores included
+constexpr std::uint64_t kRolloutBytes = 208;  // archive columns of a rollout, of its two turns and
+                                              // of its share of a group, scores included
 // Sizes in Boost's binary form: the plan of a group, the report on a rollout, and a message without
 // either.
 constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;

@@ -95,12 +95,9 @@ void ArchiveIndex::add(const io::ArchivedGroup& g) {
     line.correct += g.scores[i].correct ? 1 : 0;
     step.reward += g.scores[i].reward;
     step.cut += g.group.rollouts[i].finish == FinishReason::length ? 1 : 0;
-    for (const Turn& turn : g.group.rollouts[i].turns) {
+    for (const Turn& turn : g.group.rollouts[i].turns)
       line.tokens += turn.role == Role::prompt ? 0 : turn.tokens.size();
-      step.tokens += turn.columns.logprob.size();
-      for (const float value : turn.columns.logprob) step.logprob += double(value);
-      for (const float value : turn.columns.entropy) step.entropy += double(value);
-    }
+    step.policy.add(g.group.rollouts[i]);
   }
   step.rollouts += line.rollouts, step.correct += line.correct;
   PromptLine& prompt = prompts_[line.prompt];

@@ -2,6 +2,7 @@
 // can be brought up to date while the run writes.
 #pragma once
 
+#include "core/policy_sums.hpp"
 #include "io/source.hpp"
 
 #include <cstdint>
@@ -39,9 +40,9 @@ struct GroupLine {
 
 struct StepLine {
   std::vector<GroupLine> groups{};  ///< in the order of the archive
-  std::uint64_t rollouts = 0, correct = 0, cut = 0, tokens = 0;
-  double reward = 0.0, entropy = 0.0, logprob = 0.0;  ///< sums: reward over rollouts, the others
-                                                      ///< over the policy's tokens
+  std::uint64_t rollouts = 0, correct = 0, cut = 0;
+  double reward = 0.0;  ///< the sum over rollouts
+  PolicySums policy{};
 };
 double pass_rate(const StepLine& step);  ///< Mean over prompts of the fraction of their rollouts
                                          ///< that are correct.

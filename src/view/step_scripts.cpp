@@ -2,6 +2,8 @@
 // the part's list of pieces.
 #include "view/step_scripts.hpp"
 
+#include "base/numbers/hash.hpp"
+#include "core/policy_sums.hpp"
 #include "io/schema.hpp"
 #include "text/answer/accepted_answers.hpp"
 #include "view/script_text.hpp"
@@ -30,21 +32,6 @@ void add_column(std::string& out, const char* name, const io::ArchivedGroup& g, 
   out += ']';
 }
 
-struct Sums {
-  std::uint64_t tokens = 0;
-  double logprob = 0.0, entropy = 0.0;
-};
-
-Sums sums_of(const Rollout& rollout) {
-  Sums s;
-  for (const Turn& turn : rollout.turns) {
-    s.tokens += turn.columns.logprob.size();
-    for (const float value : turn.columns.logprob) s.logprob += double(value);
-    for (const float value : turn.columns.entropy) s.entropy += double(value);
-  }
-  return s;
-}
-
 /// NaN if count is 0.
 double mean(double sum, std::uint64_t count) {
   return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / double(count);
@@ -64,10 +51,54 @@ void add_advantages(std::string& out, const io::ArchivedGroup& g,
                     const std::vector<double>& values) {
   auto at = values.begin();
   add_column(out, "advantage", g, [&](const Rollout& rollout, const Score&) {
-    const auto end = at + std::ptrdiff_t(sums_of(rollout).tokens);
+    const auto end = at + std::ptrdiff_t(policy_sums(rollout).tokens);
     add_milli(out, mean(std::accumulate(at, end, 0.0), std::uint64_t(end - at)));
     at = end;
   });
+}
+
+/// Adds what the group was made of, where the scheduler did not draw it.
+void add_origin(std::string& out, const Group& group) {
+  const Derivation& from = group.from;
+  if (!is_plain(from)) {
+    add_field(out, "kind", io::code_name(io::kKindNames, std::int64_t(from.kind)));
+    add_field(out, "placement", io::code_name(io::kPlacementNames, std::int64_t(from.placement)));
+    add_field(out, "tier", std::int64_t{from.tier});
+    const std::int64_t sample =
+        from.parent_sample == Derivation::kWholeGroup ? -1 : std::int64_t{from.parent_sample};
+    out += ",\"parent\":";
+    add_list(out,
+             std::array{std::int64_t(from.parent.step), std::int64_t(from.parent.prompt.value),
+                        std::int64_t{from.parent.draw}, sample},
+             add_integer);
+  }
+  if (!group.start.empty()) add_field(out, "start", group.start);
+}
+
+/// Adds a turn as [reward, flags, kind, state, reason].
+void add_fact(std::string& out, const TurnFacts& facts) {
+  out += '[', add_number(out, facts.reward);
+  out += ',', add_integer(out, facts.flags);
+  out += ',', add_integer(out, facts.kind);
+  out += ',', add_string(out, facts.state == 0 ? std::string() : hex64(facts.state));
+  out += ',', add_string(out, facts.reason);
+  out += ']';
+}
+
+/// Adds how rollouts began, where one of them has an opening or was forked, and what environments
+/// made of their turns, where there are any.
+void add_conversations(std::string& out, const io::ArchivedGroup& g) {
+  const auto any = [&](auto has) { return std::ranges::any_of(g.group.rollouts, has); };
+  if (any([](const Rollout& r) { return r.opening != 0; }))
+    add_column(out, "opening", g,
+               [&](const Rollout& r, const Score&) { add_integer(out, r.opening); });
+  if (any([](const Rollout& r) { return r.parent >= 0; }))
+    add_column(out, "fork", g, [&](const Rollout& r, const Score&) {
+      add_list(out, std::array{r.parent, r.fork_token}, add_integer);
+    });
+  if (any([](const Rollout& r) { return !r.facts.empty(); }))
+    add_column(out, "facts", g,
+               [&](const Rollout& r, const Score&) { add_list(out, r.facts, add_fact); });
 }
 
 void add_group(std::string& out, const StepContent& step, std::size_t index, std::size_t part) {
@@ -83,6 +114,7 @@ void add_group(std::string& out, const StepContent& step, std::size_t index, std
       add_field(out, "reference", text::shown_reference(g.prompt.answer));
   if (!g.prompt.shown.empty()) add_field(out, "shown", g.prompt.shown);
   if (!g.prompt.extra.empty()) add_field(out, "extra", g.prompt.extra);
+  add_origin(out, g.group);
   if (const auto& before = step.before.at(index)) {
     out += ",\"before\":";
     add_list(
@@ -97,16 +129,19 @@ void add_group(std::string& out, const StepContent& step, std::size_t index, std
   add_column(out, "cut", g, [&](const Rollout& r, const Score&) {
     out += r.finish == FinishReason::length ? '1' : '0';
   });
+  add_column(out, "ended", g,
+             [&](const Rollout& r, const Score&) { add_integer(out, std::int64_t(r.finish)); });
+  add_conversations(out, g);
   add_column(out, "tokens", g, [&](const Rollout& r, const Score&) {
-    add_integer(out, std::int64_t(sums_of(r).tokens));
+    add_integer(out, std::int64_t(policy_sums(r).tokens));
   });
   add_column(out, "logprob", g, [&](const Rollout& r, const Score&) {
-    const Sums s = sums_of(r);
-    add_milli(out, mean(s.logprob, s.tokens));
+    const PolicySums s = policy_sums(r);
+    add_milli(out, mean(s.logprob, s.sampled));
   });
   add_column(out, "entropy", g, [&](const Rollout& r, const Score&) {
-    const Sums s = sums_of(r);
-    add_milli(out, mean(s.entropy, s.tokens));
+    const PolicySums s = policy_sums(r);
+    add_milli(out, mean(s.entropy, s.sampled));
   });
   if (!step.advantages.empty()) add_advantages(out, g, step.advantages.at(index));
   add_column(out, "components", g, [&](const Rollout&, const Score& s) {
@@ -170,16 +205,15 @@ class PartWriter {
     const io::ArchivedGroup& g = step_->groups[index];
     out += "{\"prompt\":";
     out += '[';
-    if (!g.group.rollouts.empty() && !g.group.rollouts.front().turns.empty()) {
-      const Turn& asked = g.group.rollouts.front().turns.front();
-      if (asked.role == Role::prompt) add_tokens(out, pieces_.of(asked.tokens), asked.tokens);
-    }
+    const auto* const asked =
+        g.group.rollouts.empty() ? nullptr : prompt_of(g.group.rollouts.front());
+    if (asked != nullptr) add_tokens(out, pieces_.of(*asked), *asked);
     out += ']';
     out += ",\"rollouts\":[";
     const double* advantage = step_->advantages.empty() ? nullptr : step_->advantages[index].data();
     for (const Rollout& rollout : g.group.rollouts) {
       if (out.back() != '[') out += ',';
-      add_rollout(out, rollout, advantage);
+      add_rollout(out, rollout, asked, advantage);
     }
     out += "]}";
   }
@@ -205,8 +239,26 @@ class PartWriter {
     out += ']';
   }
 
-  /// `advantage` points to the values of the rollout's tokens and is moved to the value after them.
-  void add_rollout(std::string& out, const Rollout& rollout, const double*& advantage) {
+  /// Null if the rollout does not begin with a prompt.
+  static const std::vector<std::int32_t>* prompt_of(const Rollout& rollout) {
+    const bool asked = !rollout.turns.empty() && rollout.turns.front().role == Role::prompt;
+    return asked ? &rollout.turns.front().tokens : nullptr;
+  }
+
+  /// Adds the prompt of a rollout if it is not `asked`, that of the group's first one.
+  void add_own_prompt(std::string& out, const Rollout& rollout,
+                      const std::vector<std::int32_t>* asked) {
+    const auto* const own = prompt_of(rollout);
+    if (own == nullptr || (asked != nullptr && *own == *asked)) return;
+    out += ",\"prompt\":[";
+    add_tokens(out, pieces_.of(*own), *own);
+    out += ']';
+  }
+
+  /// `asked`: the tokens that the group's first rollout was asked with, or null. `advantage` points
+  /// to the values of the rollout's tokens and is moved to the value after them.
+  void add_rollout(std::string& out, const Rollout& rollout, const std::vector<std::int32_t>* asked,
+                   const double*& advantage) {
     const auto policy_turns =
         std::count_if(rollout.turns.begin(), rollout.turns.end(),
                       [](const Turn& turn) { return turn.role == Role::policy; });
@@ -228,6 +280,7 @@ class PartWriter {
     add_values(out, "logprob", rollout, &TokenColumns::logprob),
         add_values(out, "entropy", rollout, &TokenColumns::entropy);
     add_versions(out, rollout);
+    add_own_prompt(out, rollout, asked);
     if (advantage != nullptr) {
       const std::span<const double> values(advantage, tokens);
       out += ",\"advantage\":";

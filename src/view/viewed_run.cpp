@@ -175,9 +175,10 @@ std::string ViewedRun::steps_json() {
     if (out.back() != '[') out += ",\n";
     out += fmt::format("[\"{}\",{},{},{}", io::text_of(key.purpose), key.step, s.groups.size(),
                        s.rollouts);
-    for (const double share : {s.reward / double(s.rollouts), pass_rate(s),
-                               double(s.cut) / double(s.rollouts), s.entropy / double(s.tokens),
-                               s.logprob / double(s.tokens), double(s.tokens) / double(s.rollouts)})
+    for (const double share :
+         {s.reward / double(s.rollouts), pass_rate(s), double(s.cut) / double(s.rollouts),
+          s.policy.entropy / double(s.policy.sampled), s.policy.logprob / double(s.policy.sampled),
+          double(s.policy.tokens) / double(s.rollouts)})
       out += ',', add_number(out, share, 5);
     out += ']';
   }

@@ -55,6 +55,34 @@ def show_and_export_agree(harness):
     check(len(archive(harness, "stats", run).splitlines()) == 1 + STEPS + 2, "one row a step, and the two evaluations")
 
 
+def conversations_are_shown_and_exported(harness):
+    """What environments made of turns, how rollouts began and ended, and what groups were made of; the sample's rollouts have up to seven turns."""
+    run = harness.work / "sample"
+    subprocess.run([os.environ["ROLLCALL_SAMPLE_RUN"], run], check=True, stdout=subprocess.DEVNULL)
+    lines = [json.loads(line) for line in archive(harness, "export", run, "--purpose", "train").splitlines()]
+    with_tokens = [json.loads(line) for line in archive(harness, "export", run, "--purpose", "train", "--tokens").splitlines()]
+    told = [line for line in lines if "turns" in line]
+    check(0 < len(told) < len(lines) and {line["finish"] for line in lines} == {"stop", "length", "turns", "lost"}, f"{len(told)} of {len(lines)}")
+    check(all("tokens" not in turn and len(turn["state"]) == 16 for line in told for turn in line["turns"]), f"{told[0]}")
+    for line, more in zip(lines, with_tokens):
+        kept = [{key: value for key, value in turn.items() if key in ("role", "reward", "components", "state", "action", "flags", "kind", "seat", "reason")} for turn in more["turns"]]
+        check(("turns" not in line and all("flags" not in turn for turn in kept)) or line["turns"] == kept, f"{line}\n{more}")
+    flags = {flag for line in told for turn in line["turns"] for flag in turn["flags"]}
+    check(flags == {"invalid", "void", "error", "patched", "repeated", "decided", "correct", "ended", "by_clock"}, f"{flags}")
+    check(any("left" in line for line in lines) and all(not line["trained"] for line in lines if "left" in line), "nothing has left its group")
+    derived = [line for line in lines if "from" in line]
+    check({line["prompt_id"] % 2 for line in derived} == {1} and all(line["from"]["kind"] != "none" for line in derived), f"{derived[0]}")
+    check(any("opening" in line for line in lines) and any("fork" in line for line in lines) and any("start" in line for line in derived), "no beginnings")
+    for line in told[:8]:
+        shown = archive(harness, "show", run, "--prompt", line["prompt_id"], "--step", line["step"], "--purpose", "train")
+        turn = max(line["turns"], key=lambda turn: abs(turn["reward"]))
+        number = line["turns"].index(turn)
+        check(f"    turn {number} {turn['role']}, " in shown and f", reward {turn['reward']:g}" in shown and f", state {turn['state']}" in shown, f"{turn}\n{shown}")
+        check("from" not in line or f"  {line['from']['kind']} of step {line['from']['step']}, prompt {line['from']['prompt_id']}, draw {line['from']['draw']}" in shown, shown)
+        end = {"turns": " (at the limit of turns)", "lost": " (lost by its environment)"}.get(line["finish"], "")
+        check(end in shown, shown)
+
+
 def a_closed_pipe_is_quiet(harness):
     reader = subprocess.Popen(["head", "-1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     writer = harness.start("archive", "export", whole(harness), "--tokens", stdout=reader.stdin)
@@ -161,5 +189,5 @@ def only_a_plain_file_is_replaced(harness):
     check(out.read_text() == archive(harness, "export", whole(harness)), "an earlier export is not replaced")
 
 
-main(only_a_plain_file_is_replaced, ls_counts_every_file, show_and_export_agree, a_closed_pipe_is_quiet,
+main(only_a_plain_file_is_replaced, ls_counts_every_file, show_and_export_agree, conversations_are_shown_and_exported, a_closed_pipe_is_quiet,
      one_file_tells_the_same, diff_finds_the_first_value, reading_while_the_run_writes, wrong_inputs_give_one_message)

@@ -346,6 +346,30 @@ def hostile_text_is_text(harness):
     check(page.errors() == [], "nothing complained")
 
 
+def conversations_read_as_such(harness, lines):
+    """Rewards, flags and reasons stand beside their turns, and a derived group says what it was made of."""
+    at = next(i for i, line in enumerate(lines) if any(turn.get("flags") for turn in line.get("turns", [])) and any(turn.get("reason") for turn in line["turns"]))
+    open_step(harness.work / "turns_pages", 4)
+    for _ in range(at):
+        press("j")
+    turns, made = lines[at]["turns"][1:], page.texts(".turn .made")
+    check(len(made) == len(turns), f"{made}")
+    for turn, text in zip(turns, made):
+        words = [flag.replace("_", " ") for flag in turn["flags"]]
+        check(all(word in text for word in words) and " ".join(turn.get("reason", "").split()) in " ".join(text.split()) and turn["state"] in text, f"{turn}: {text}")
+        check(("reward" in text) == (turn["role"] == "policy"), text)
+    groups = list(dict.fromkeys((line["prompt_id"], line["draw"]) for line in lines))
+    derived = next(line for line in lines if "from" in line)
+    open_step(harness.work / "turns_pages", 4, group=groups.index((derived["prompt_id"], derived["draw"])))
+    check(f"kind {derived['from']['kind']}" in page.text(".origin") and f"prompt {derived['from']['prompt_id']}" in page.text(".origin"), page.text("main"))
+    ends = {"stop": "by itself", "length": "at the token limit", "turns": "at the limit of turns", "lost": "lost by its environment"}
+    open_step(harness.work / "turns_pages", 4)
+    for line in lines:
+        check(ends[line["finish"]] in page.text(".sample .facts"), f"{line['finish']}: {page.text('.sample .facts')}")
+        if line is not lines[-1]:
+            press("j")
+
+
 def turns_are_told_apart_without_a_tokenizer(harness):
     """Of a run with several turns, loose shards and no run file: tokens are shown by their numbers, and the page says why."""
     folder = harness.work / "turns"
@@ -362,6 +386,7 @@ def turns_are_told_apart_without_a_tokenizer(harness):
     turns = lines[n]["turns"][1:]
     check(page.texts(".turn > span") == [turn["role"] for turn in turns], page.text(".answer"))
     check(page.texts(".turn .tokens") == ["".join(f"[{token}]" for token in turn["tokens"]) for turn in turns], page.text(".answer"))
+    conversations_read_as_such(harness, lines)
     check(page.errors() == [], "nothing complained")
 
 

@@ -37,8 +37,9 @@ std::map<std::string, std::string> by_values(const RunFolder& run,
     const auto of_group =
         told == training.end() ? std::vector<RolloutTraining>() : training_of(*told, group.group);
     for (std::size_t i = 0; i < group.group.rollouts.size(); ++i) {
-      trained.trained.push_back(of_group.empty() ? TrainingColumns::kUnrecorded
-                                                 : std::uint8_t(of_group[i].trained));
+      trained.trained.push_back(of_group.empty()   ? TrainingColumns::kUnrecorded
+                                : of_group[i].left ? TrainingColumns::kLeft
+                                                   : std::uint8_t(of_group[i].trained));
       trained.weight.push_back(of_group.empty() ? none : of_group[i].weight),
           trained.advantage.push_back(of_group.empty() ? none : of_group[i].advantage);
     }

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 
@@ -37,7 +38,10 @@ enum class Form { compact, tables };
 /// A shard file whose columns or attributes `spoil` has changed; every checksum in and of the file
 /// is right.
 PublishedFile spoiled(const fs::path& run, Form form, const std::function<void(Columns&)>& spoil) {
-  const Sample s = sample(3, 4, 3);
+  Sample s = sample(3, 4, 3);
+  Rollout& first = s.shard.groups[0].rollouts[0];
+  first.facts.assign(first.turns.size(), TurnFacts{});
+  first.facts[1] = {.reward = 1.0, .components = {0.5, 0.25}, .action = 7, .reason = "why"};
   Columns c;
   for (std::size_t g = 0; g < s.shard.groups.size(); ++g) {
     append(s.shard.groups[g], c.keys);
@@ -168,7 +172,58 @@ TEST(Damage, InconsistentCountsAreRefused) {
 
 TEST(Damage, ValuesOutsideTheirCodesAreRefused) {
   expect_refused([](Columns& c) { c.rollouts.role[0] = 3; }, "turns/role holds 3");
-  expect_refused([](Columns& c) { c.rollouts.finish[0] = -1; }, "rollouts/finish holds 255");
+  expect_refused([](Columns& c) { c.rollouts.finish[0] = -1; }, "rollouts/finish holds -1");
+  expect_refused([](Columns& c) { c.rollouts.finish[0] = 4; }, "rollouts/finish holds 4");
+  expect_refused([](Columns& c) { c.rollouts.conversation.kind[0] = 11; }, "groups/kind holds 11");
+  expect_refused([](Columns& c) { c.rollouts.conversation.kind[0] = 1 << 8; },
+                 "groups/kind holds 256");
+  expect_refused([](Columns& c) { c.rollouts.conversation.placement[2] = -2; },
+                 "groups/placement holds -2");
+}
+
+/// A rollout with facts, by its row.
+std::size_t with_facts(const Columns& c) {
+  const auto& counts = c.rollouts.conversation.fact_count;
+  const auto found = std::find_if(counts.begin(), counts.end(), [](auto n) { return n > 0; });
+  return std::size_t(found - counts.begin());
+}
+
+TEST(Damage, ConversationsThatCannotBeAreRefused) {
+  using C = ConversationColumns;
+  const auto refused = [](std::vector<std::int64_t> C::*column, std::int64_t value,
+                          const std::string& words) {
+    expect_refused([=](Columns& c) { (c.rollouts.conversation.*column).at(0) = value; }, words);
+  };
+  refused(&C::start_bytes, -1, "groups/start_bytes holds -1, which is no count");
+  refused(&C::fact_count, std::int64_t{1} << 32U, "rollouts/fact_count holds 4294967296");
+  refused(&C::component_count, -1, "turn_facts/component_count holds -1");
+  refused(&C::reason_bytes, 1000, "turn_facts/fact_reason_bytes sums to");
+  refused(&C::parent_step, -1, "groups/parent_step holds -1");
+  refused(&C::parent_prompt, -7, "groups/parent_prompt holds -7");
+  refused(&C::parent_draw, std::int64_t{1} << 32U, "groups/parent_draw holds 4294967296");
+  refused(&C::parent_sample, -2, "groups/parent_sample holds -2");
+  refused(&C::tier, std::int64_t{1} << 31U, "groups/tier holds 2147483648");
+  refused(&C::parent, -2, "rollouts/parent holds -2");
+  refused(&C::fork_token, -2, "rollouts/fork_token holds -2");
+  refused(&C::opening, -1, "rollouts/opening holds -1");
+  refused(&C::component, 1, "fact_components/name is 1 at row 0, which is part 0 of the reward");
+}
+
+/// The counts add up, but they give the facts of one rollout to another.
+TEST(Damage, FactsOfSomeTurnsAreRefused) {
+  const auto moved = [](Columns& c) {
+    auto& counts = c.rollouts.conversation.fact_count;
+    const std::size_t from = with_facts(c), to = from == 0 ? 1 : 0;
+    counts.at(from) -= 1, counts.at(to) += 1;
+  };
+  expect_refused(moved, "rollouts/fact_count is ");
+  const RunFolder run;
+  const PublishedFile file = spoiled(run, Form::compact, moved);
+  EXPECT_NE(fault_of([&] {
+              map_shard(run, {file, {"scores.h5", 0, 0}});
+            }).find("spoiled.h5: rollouts/fact_count is "),
+            std::string::npos)
+      << "it is not packed either";
 }
 
 TEST(Damage, OtherSchemasAndKindsAreRefused) {
@@ -185,7 +240,7 @@ TEST(Damage, OtherSchemasAndKindsAreRefused) {
         << "not damaged: a newer program wrote it";
     EXPECT_EQ(fault_of([&] {
                 read_shard(run, spoiled(run, form, [](Columns& c) {
-                             c.attributes[1].second = std::int32_t{7};
+                             c.attributes[1].second = std::int32_t{kSchemaMinor + 1};
                            }));
               }),
               "")

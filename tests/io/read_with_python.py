@@ -47,7 +47,7 @@ for path in shards:
     if facts["kind"] in ("shard", "scored"):
         assert column["turns/token_count"].sum() == len(column["tokens/logprob"]) and column["groups/prompt_bytes"].sum() == len(column["text/prompt"])
     with h5py.File(path) as f:
-        assert (f.attrs["schema_major"], f.attrs["schema_minor"]) == (2, 7)
+        assert (f.attrs["schema_major"], f.attrs["schema_minor"]) == (2, 8)
 
 for path in archives:
     found = {}
@@ -97,8 +97,33 @@ with h5py.File(run / expected["archive"]) as f:
     sample, trained, weight, advantage = (f[f"rollouts/{name}"][:] for name in ("sample", "trained", "weight", "advantage"))
 assert ((trained == 2) == (step != 2)).all() and (np.isnan(weight) == (step != 2)).all() and (np.isnan(advantage) == (step != 2)).all()
 told = step == 2
-assert (trained[told] == ((prompt + sample) % 3 != 0)[told]).all() and (weight[told] == (0.5 + prompt % 4)[told]).all() and (advantage[told] == (sample - 2.5)[told]).all()
-assert 0 < trained[told].sum() < told.sum(), trained
+place = prompt + sample
+assert (trained[told] == np.where(place % 6 == 0, 3, place % 3 != 0)[told]).all() and (weight[told] == (0.5 + prompt % 4)[told]).all() and (advantage[told] == (sample - 2.5)[told]).all()
+assert 0 < (trained[told] == 1).sum() < told.sum() and (trained[told] == 3).any(), trained
+
+# the package reads conversations, in shards as in archives
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]).parents[2] / "packaging/python/src"))
+import rollcall  # noqa: E402
+
+with h5py.File(run / expected["archive"]) as f:
+    stored = {name: f[f"turn_facts/{name}"][:] for name in ("reward", "state", "flags", "component_count")}
+    parts, begins = f["fact_components/value"][:], f["text/start"][:].tobytes().decode()
+    reasons, kinds = f["text/fact_reason"][:].tobytes().decode(), f["groups/kind"][:]
+assert len(stored["reward"]) > 9 and len(parts) > 9 and reasons and begins and len(set(kinds)) > 2 and (stored["state"] < 0).any(), "the sample has no conversations"
+whole = rollcall.open(run)
+facts = whole.select("train", 1, 3).turn_facts.arrays("turn", "sample", "reward", "state", "flags", "component_count", "fact_reason")
+assert all((facts[name] == values).all() for name, values in stored.items()) and "".join(facts["fact_reason"]) == reasons
+turns = whole.select("train", 1, 3).turns
+assert (turns["sample"][facts["turn"]] == facts["sample"]).all() and (turns["turn_reward"][facts["turn"]] == facts["reward"]).all()
+assert np.isnan(np.delete(turns["turn_reward"], facts["turn"])).all() and (facts["reward"][turns["role"][facts["turn"]] != 1] == 0).all()
+values = whole.select("train", 1, 3).fact_components.arrays("name", "value", "fact", "turn")
+assert (values["value"] == parts).all() and (facts["turn"][values["fact"]] == values["turn"]).all() and values["name"].max() > 0
+assert "".join(whole.select("train", 1, 3).groups["start"]) == begins and (whole.select("train", 1, 3).groups["kind"] == kinds).all()
+loose = whole.select("train", 4, 6)  # rollouts and scores in two files, and in one
+assert len(loose.turn_facts) > 0 and not np.isnan(loose.turn_facts["reward"]).any()
+by_rollout = np.bincount(loose.turn_facts["rollout"], minlength=len(loose.rollouts))
+assert (by_rollout == loose.rollouts["fact_count"]).all() and set(by_rollout) - {0} <= set(loose.rollouts["turn_count"])
+
 dumped = re.search(r"`h5dump (-d [\w/]+) ", readme).group(1).split()
 column = subprocess.run(["h5dump", *dumped, str(run / expected["archive"])], check=True, capture_output=True, text=True).stdout
 assert len(re.findall(r"\(\d+\):", column)) > 0 and f"( {expected['rollouts']} )" in column, column

@@ -105,6 +105,52 @@ struct Sample {
   ScoredShard scores;
 };
 
+/// Facts of a conversation for every turn, a forked or an opened beginning, or none of it: a
+/// function of what is in the rollout, so that its other values are what they were without it.
+inline void converse(Rollout& rollout) {
+  std::uint64_t address = rollout.sample;
+  for (const Turn& turn : rollout.turns)
+    for (const std::int32_t token : turn.tokens) address = address * 31 + std::uint64_t(token);
+  Dice dice(address);
+  if (dice.below(3) == 0) rollout.opening = std::int64_t(1 + dice.below(4));
+  if (dice.below(3) == 0)
+    rollout.parent = std::int64_t(dice.below(9)), rollout.fork_token = std::int64_t(dice.below(40));
+  if (dice.below(2) == 0) return;
+  if (dice.below(3) == 0) rollout.finish = FinishReason(2 + dice.below(2));
+  constexpr std::int64_t kFlags = 2 * turn_flag::by_clock - 1 - turn_flag::given;
+  for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
+    TurnFacts& facts = rollout.facts.emplace_back();
+    facts.state = ~(dice.below(1000) << 40U);  // the highest bit is set
+    if (rollout.turns[t].role != Role::policy) continue;
+    facts.reward = dice.value();
+    for (auto n = dice.below(3); n > 0; --n) facts.components.push_back(dice.value());
+    facts.action = ~dice.below(1000), facts.flags = std::int64_t(dice.below(1024)) & kFlags;
+    facts.kind = std::int64_t(dice.below(5)), facts.seat = std::int64_t(dice.below(3)) - 1;
+    facts.reason = words(dice);
+  }
+}
+
+/// A group's origin, a function of step and prompt, as fragments of a group have one origin. Every
+/// second group is plain, as the scheduler draws it.
+inline void derive(Group& group) {
+  Dice dice(group.id.prompt.value + 7919 * (group.id.step + 1));
+  if (group.id.prompt.value % 2 == 0) return;
+  group.from = {.kind = DerivedKind(1 + dice.below(10)),
+                .parent = {group.id.step, {dice.below(100)}, std::uint32_t(dice.below(4))},
+                .parent_sample =
+                    dice.below(2) == 0 ? Derivation::kWholeGroup : std::uint32_t(dice.below(1000)),
+                .tier = std::int32_t(dice.below(4)),
+                .placement = Placement(dice.below(5))};
+  group.start = words(dice);
+}
+
+/// What files of schema *.7 and before have of a group.
+inline void forget_conversation(Group& group) {
+  group.from = {}, group.start.clear();
+  for (Rollout& rollout : group.rollouts)
+    rollout.opening = 0, rollout.parent = rollout.fork_token = -1, rollout.facts.clear();
+}
+
 /// `groups` uneven groups; samples are numbered from 100 * round, so that rounds hold fragments of
 /// the same groups.
 inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups,
@@ -134,6 +180,7 @@ inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups,
                 .planned = std::uint32_t(6 + round),
                 .bin = std::int32_t(prompt % 3) - 1,
                 .stream_prompt = prompt | std::uint64_t(purpose) << 60U};
+    derive(group);
     s.prompts.push_back({words(prompt_dice), words(prompt_dice)});
     if (prompt % 3 > 0)
       s.prompts.back().shown = words(prompt_dice),
@@ -142,6 +189,7 @@ inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups,
     const auto n = 1 + dice.below(5);
     for (std::uint64_t i = 0; i < n; ++i) {
       group.rollouts.push_back(rollout(dice, std::uint32_t(100 * round + n - i)));
+      converse(group.rollouts.back());
       scores.push_back({.components = {double(dice.below(2)), dice.value()},
                         .reward = dice.value(),
                         .correct = dice.below(2) == 1,
@@ -180,10 +228,13 @@ inline StepTraining training(const std::vector<Sample>& shards) {
   for (const ArchivedGroup& each : canonical(std::move(groups))) {
     const auto prompt = each.group.id.prompt.value;
     std::vector<RolloutTraining> rollouts;
-    for (const Rollout& rollout : each.group.rollouts)
-      rollouts.push_back({.trained = (prompt + rollout.sample) % 3 != 0,
+    for (const Rollout& rollout : each.group.rollouts) {
+      const auto place = prompt + rollout.sample;
+      rollouts.push_back({.trained = place % 3 != 0,
                           .weight = 0.5 + double(prompt % 4),
-                          .advantage = double(rollout.sample) - 2.5});
+                          .advantage = double(rollout.sample) - 2.5,
+                          .left = place % 6 == 0});
+    }
     append(each.group, rollouts, step);
   }
   return step;
@@ -196,7 +247,8 @@ inline PackInput write_training(const std::filesystem::path& run_dir,
 }
 
 inline bool same(const RolloutTraining& a, const RolloutTraining& b) {
-  return a.trained == b.trained && a.weight == b.weight && a.advantage == b.advantage;
+  return a.trained == b.trained && a.weight == b.weight && a.advantage == b.advantage &&
+         a.left == b.left;
 }
 inline bool same(const Turn& a, const Turn& b) {
   return a.role == b.role && a.tokens == b.tokens && a.columns.logprob == b.columns.logprob &&
@@ -204,13 +256,15 @@ inline bool same(const Turn& a, const Turn& b) {
          a.kept_mass == b.kept_mass && a.kept == b.kept;
 }
 inline bool same(const Rollout& a, const Rollout& b) {
-  return a.sample == b.sample && a.finish == b.finish && a.text == b.text &&
+  return a.sample == b.sample && a.finish == b.finish && a.text == b.text && a.facts == b.facts &&
+         a.opening == b.opening && a.parent == b.parent && a.fork_token == b.fork_token &&
+         a.placed == b.placed &&
          std::equal(a.turns.begin(), a.turns.end(), b.turns.begin(), b.turns.end(),
                     [](const Turn& x, const Turn& y) { return same(x, y); });
 }
 inline bool same(const Group& a, const Group& b) {
   return a.id == b.id && a.level == b.level && a.planned == b.planned && a.bin == b.bin &&
-         a.stream_prompt == b.stream_prompt &&
+         a.stream_prompt == b.stream_prompt && a.from == b.from && a.start == b.start &&
          std::equal(a.rollouts.begin(), a.rollouts.end(), b.rollouts.begin(), b.rollouts.end(),
                     [](const Rollout& x, const Rollout& y) { return same(x, y); });
 }

@@ -7,6 +7,8 @@
 #include <rapidcheck.h>
 
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <thread>
 
 namespace rollcall::io::test {
@@ -44,6 +46,32 @@ TEST(ShardFile, EqualContentGivesEqualBytes) {
   const PackInput second = write(run, sample(1, 2, 3));
   EXPECT_EQ(first.shard.checksum, second.shard.checksum);
   EXPECT_EQ(first.scores.checksum, second.scores.checksum);
+}
+
+/// Given tokens have no log-prob, and that a turn trains behind another prompt is not stored.
+TEST(ShardFile, GivenTurnsKeepTheirGaps) {
+  const RunFolder run;
+  Sample s = sample(1, 2, 1);
+  Rollout& rollout = s.shard.groups[0].rollouts[0];
+  forget_conversation(s.shard.groups[0]);
+  constexpr float none = std::numeric_limits<float>::quiet_NaN();
+  rollout.turns = {Turn{.role = Role::prompt, .tokens = {1, 2}},
+                   Turn{.role = Role::policy,
+                        .tokens = {3, 4},
+                        .columns = {.logprob = {none, none}, .entropy = {none, none}},
+                        .policy_version = {0, 0}}};
+  rollout.facts = {TurnFacts{}, TurnFacts{.flags = turn_flag::given | turn_flag::moved}};
+  const RolloutShard read = read_shard(run, write(run, s).shard);
+  const Rollout& back = read.groups[0].rollouts[0];
+  EXPECT_EQ(back.turns[1].tokens, rollout.turns[1].tokens);
+  EXPECT_TRUE(std::isnan(back.turns[1].columns.logprob[0]) &&
+              std::isnan(back.turns[1].columns.entropy[1]));
+  EXPECT_EQ(back.turns[1].policy_version, rollout.turns[1].policy_version);
+  ASSERT_EQ(back.facts.size(), 2U);
+  EXPECT_EQ(back.facts[1].flags, turn_flag::given);
+  rollout.facts.pop_back();
+  EXPECT_THROW(draft_shard(s.shard, s.prompts, identity()), std::logic_error)
+      << "facts of some turns";
 }
 
 }  // namespace

@@ -60,14 +60,16 @@ TEST(TrainingFile, IsPackedWithItsShardsAndSaysTheSameThere) {
   const auto entry = pack(*comm::alone(), run, "train", inputs, identity());
   const ByGroup packed = read_back(run);
   ASSERT_EQ(loose.size(), packed.size());
-  std::size_t trained = 0, left_out = 0;
+  std::size_t trained = 0, left_out = 0, left = 0;
   for (const auto& [key, rollouts] : loose) {
     EXPECT_EQ(rollouts.empty(), key.first == 1) << "of step 1 nobody knows";
     EXPECT_TRUE(same(rollouts, packed.at(key)) && rollouts.size() == packed.at(key).size());
-    for (const auto& rollout : rollouts) (rollout.trained ? trained : left_out) += 1;
+    for (const auto& rollout : rollouts)
+      (rollout.trained ? trained : rollout.left ? left : left_out) += 1;
   }
   EXPECT_GT(trained, 0U);
   EXPECT_GT(left_out, 0U);
+  EXPECT_GT(left, 0U);
   EXPECT_TRUE(list_shards(run).empty()) << "it is removed with the shards";
   EXPECT_TRUE(verify_archive(run, entry).empty());
 }

@@ -24,6 +24,7 @@ import rollcall  # noqa: E402
 from rollcall.schema import COLUMNS  # noqa: E402
 
 TABLES = ("steps", "groups", "rollouts", "turns", "tokens", "kept", "kept_ids")
+CONVERSATIONS = ("turn_facts", "fact_components")  # tables of which these runs have no row
 
 
 def run_of(harness):
@@ -285,6 +286,10 @@ def shards_read_as_what_they_are_packed_to(harness):
         len(loose.kept_ids) > len(loose.kept) > 0 and np.nanmin(loose.tokens["kept_mass"]) > 0,
         "the run kept no tokens",
     )
+    for table in CONVERSATIONS:
+        ours = getattr(loose, table)
+        check(len(ours) == 0 and len(ours["reward"]) == 0, f"{table} of a run without turns")
+    check(np.isnan(loose.turns["turn_reward"]).all(), "a reward of turns that nobody gave")
     for table in TABLES:
         ours, theirs = getattr(loose, table), getattr(packed, table)
         left, right = ours.arrays(*ours.columns), theirs.arrays(*theirs.columns)

@@ -1,5 +1,5 @@
-// A step of random groups in canonical order: uneven sizes, several turns, some rollouts without a
-// policy token.
+// A step of random groups in canonical order: uneven sizes, several turns, some of them with facts,
+// some rollouts without a policy token.
 #pragma once
 
 #include "base/errors/error.hpp"
@@ -12,6 +12,10 @@ namespace rollcall::run {
 
 inline Rollout random_rollout(io::test::Dice& dice, std::uint32_t sample) {
   Rollout rollout = io::test::rollout(dice, sample);
+  // No rollout of a batch is lost, as its verdict would have to say so too.
+  const FinishReason finish = rollout.finish;
+  io::test::converse(rollout);
+  rollout.finish = finish;
   // begin of sequence
   rollout.turns.front().tokens.insert(rollout.turns.front().tokens.begin(), 1);
   return rollout;

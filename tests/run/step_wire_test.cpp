@@ -25,6 +25,14 @@ StepBatch any_part(std::uint64_t seed) {
       for (std::size_t t = 0; t < turn.policy_version.size(); ++t)
         turn.policy_version[t] = 7 + t / 2;
     group.rollouts.front().text = "said";
+    if (group.id.draw == 0) continue;
+    group.from = {.kind = DerivedKind::hint,
+                  .parent = {group.id.step, group.id.prompt, 0},
+                  .parent_sample = std::uint32_t(seed),
+                  .tier = std::int32_t(seed % 4),
+                  .placement = Placement::joins_parent};
+    group.start = "begun";
+    group.rollouts.back().placed = GroupId{seed, {seed + 1}, 2};
   }
   if (seed % 2 == 0)
     for (const auto& group : part.groups)
@@ -54,6 +62,13 @@ TEST(StepWire, BringsBackEverything) {
       const Group &a = part.groups[g], &b = back.groups[g];
       RC_ASSERT(a.planned == b.planned && a.bin == b.bin && a.stream_prompt == b.stream_prompt);
       RC_ASSERT(bare.groups[g].rollouts.front().text.empty());
+      RC_ASSERT(bare.groups[g].from == a.from && bare.groups[g].start == a.start);
+      for (std::size_t i = 0; i < a.rollouts.size(); ++i) {
+        auto facts = a.rollouts[i].facts;
+        for (TurnFacts& each : facts) each.reason.clear();
+        RC_ASSERT(bare.groups[g].rollouts.at(i).facts == facts);
+        RC_ASSERT(bare.groups[g].rollouts[i].placed == a.rollouts[i].placed);
+      }
       RC_ASSERT(bare.groups[g].rollouts.size() == a.rollouts.size());
     }
   }));

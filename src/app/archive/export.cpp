@@ -1,5 +1,6 @@
 // rollcall archive export: writes rollouts as JSON lines, for tools that cannot read HDF5.
 #include "app/archive/choice.hpp"
+#include "app/archive/conversation_text.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
 #include "base/errors/log.hpp"
@@ -42,15 +43,22 @@ ordered_json lists_of(const Turn& turn) {
   return lists;
 }
 
-ordered_json turns_of(const Rollout& rollout) {
+void add_tokens(ordered_json& line, const Turn& turn) {
+  line["tokens"] = turn.tokens;
+  if (turn.role == Role::policy)
+    line["logprob"] = turn.columns.logprob, line["entropy"] = turn.columns.entropy,
+    line["policy_version"] = turn.policy_version;
+  if (!turn.kept_mass.empty()) line["kept_mass"] = turn.kept_mass;
+  if (!turn.kept.empty()) line["kept"] = lists_of(turn);
+}
+
+/// With what environments made of them, and with their tokens if `tokens`.
+ordered_json turns_of(const Rollout& rollout, bool tokens) {
   auto turns = ordered_json::array();
-  for (const auto& turn : rollout.turns) {
-    ordered_json line{{"role", kRoles[std::size_t(turn.role)]}, {"tokens", turn.tokens}};
-    if (turn.role == Role::policy)
-      line["logprob"] = turn.columns.logprob, line["entropy"] = turn.columns.entropy,
-      line["policy_version"] = turn.policy_version;
-    if (!turn.kept_mass.empty()) line["kept_mass"] = turn.kept_mass;
-    if (!turn.kept.empty()) line["kept"] = lists_of(turn);
+  for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
+    ordered_json line{{"role", kRoles[std::size_t(rollout.turns[t].role)]}};
+    if (!rollout.facts.empty()) add_facts(line, rollout.facts.at(t));
+    if (tokens) add_tokens(line, rollout.turns[t]);
     turns.push_back(std::move(line));
   }
   return turns;
@@ -85,7 +93,7 @@ ordered_json line_of(const io::ArchivedGroup& g, std::size_t i,
                     {"shown", g.prompt.shown.empty() ? g.prompt.text : g.prompt.shown},
                     {"extra", extra_of(g.prompt)},
                     {"completion", rollout.text},
-                    {"finish", rollout.finish == FinishReason::stop ? "stop" : "length"},
+                    {"finish", name_of(rollout.finish)},
                     {"reward", score.reward},
                     {"correct", score.correct},
                     {"extracted", score.answer},
@@ -95,10 +103,12 @@ ordered_json line_of(const io::ArchivedGroup& g, std::size_t i,
   if (!g.training.empty()) {  // null if the group was not trained on
     line["trained"] = g.training[i].trained, line["weight"] = g.training[i].weight,
     line["advantage"] = g.training[i].advantage;
+    if (g.training[i].left) line["left"] = true;
   }
+  add_origin(line, g.group, rollout);
   for (std::size_t k = 0; k < component_names.size(); ++k)
     line["components"][component_names[k]] = score.components.at(k);
-  if (tokens) line["turns"] = turns_of(rollout);
+  if (tokens || !rollout.facts.empty()) line["turns"] = turns_of(rollout, tokens);
   return line;
 }
 

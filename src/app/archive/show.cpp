@@ -1,9 +1,11 @@
 // rollcall archive show: prints the groups of a prompt for people.
 #include "app/archive/choice.hpp"
+#include "app/archive/conversation_text.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
 #include "base/errors/error.hpp"
 #include "base/errors/visible.hpp"
+#include "core/policy_sums.hpp"
 #include "io/row_name.hpp"
 #include "io/schema.hpp"
 #include "text/answer/accepted_answers.hpp"
@@ -23,32 +25,29 @@ std::string barred(const std::string& text) {
   return kBar + visible_lines(text, kBar) + "\n";
 }
 
-struct Tokens {
-  std::uint64_t count = 0;
-  double logprob = 0.0, entropy = 0.0;
-};
-
-Tokens tokens_of(const Rollout& rollout) {
-  Tokens t;
-  for (const auto& turn : rollout.turns) {
-    t.count += turn.columns.logprob.size();
-    for (const float value : turn.columns.logprob) t.logprob += double(value);
-    for (const float value : turn.columns.entropy) t.entropy += double(value);
-  }
-  return t;
-}
-
 /// What the update of the step did with the rollout.
 std::string text_of(const io::RolloutTraining& training) {
+  if (training.left) return ", left its group";
   if (!training.trained) return ", left out";
   std::string text =
       std::isnan(training.advantage) ? "" : fmt::format(", advantage {:.3g}", training.advantage);
   return training.weight == 1.0 ? text : text + fmt::format(", weight {:.3g}", training.weight);
 }
 
+/// How the rollout ended, where it was not by itself.
+const char* end_of(const Rollout& rollout) {
+  switch (rollout.finish) {
+    case FinishReason::stop: return "";
+    case FinishReason::length: return " (cut at the limit)";
+    case FinishReason::turns: return " (at the limit of turns)";
+    case FinishReason::lost: return " (lost by its environment)";
+  }
+  return "";
+}
+
 std::string text_of(const Rollout& rollout, const Score& score,
                     const std::vector<std::string>& component_names, const std::string& training) {
-  const Tokens t = tokens_of(rollout);
+  const PolicySums sums = policy_sums(rollout);
   std::string parts;
   for (std::size_t k = 0; k < component_names.size(); ++k)
     parts +=
@@ -60,13 +59,18 @@ std::string text_of(const Rollout& rollout, const Score& score,
       score.undecided ? "undecided"
       : score.correct ? "correct"
                       : "wrong",
-      t.count, rollout.finish == FinishReason::length ? " (cut at the limit)" : "", t.logprob,
-      t.count == 0 ? 0.0 : t.entropy / double(t.count),
+      sums.tokens, end_of(rollout), sums.logprob,
+      sums.sampled == 0 ? 0.0 : sums.entropy / double(sums.sampled),
       score.answer.empty() ? "no answer found" : visible_format("extracted \"{}\"", score.answer),
       training);
   if (!score.reason.empty())
     text += visible_format("  {}{}\n", score.correct ? "" : "because ", score.reason);
-  return text + barred(rollout.text);
+  if (rollout.parent >= 0)
+    text += fmt::format("  forked from sample {} after {} tokens\n", rollout.parent,
+                        rollout.fork_token);
+  if (rollout.opening != 0) text += fmt::format("  opening {}\n", rollout.opening);
+  const std::string turns = turns_text(rollout);
+  return text + (turns.empty() ? barred(rollout.text) : turns);
 }
 
 std::string text_of(const io::ArchivedGroup& g, const std::vector<std::string>& component_names) {
@@ -81,6 +85,7 @@ std::string text_of(const io::ArchivedGroup& g, const std::vector<std::string>& 
   text += fmt::format(", temperature {:g}\n  prompt\n{}  reference\n{}", g.temperature,
                       barred(g.prompt.text), barred(text::shown_reference(g.prompt.answer)));
   if (!g.prompt.shown.empty()) text += "  as the policy was shown it\n" + barred(g.prompt.shown);
+  text += origin_text(group);
   if (!g.prompt.extra.empty()) text += visible_format("  row of the file  {}\n", g.prompt.extra);
   for (std::size_t i = 0; i < group.rollouts.size(); ++i)
     text += text_of(group.rollouts[i], g.scores[i], component_names,

@@ -6,6 +6,7 @@
 #include "base/errors/long_phase.hpp"
 #include "base/errors/nearest.hpp"
 #include "base/text/json.hpp"
+#include "core/policy_sums.hpp"
 #include "io/schema.hpp"
 
 #include <fmt/format.h>
@@ -28,27 +29,23 @@ struct Flags {
 
 /// Sums over the rollouts of one row.
 struct Sums {
-  std::uint64_t groups = 0, rollouts = 0, correct = 0, undecided = 0, cut = 0, tokens = 0,
-                longest = 0;
-  double reward = 0.0, entropy = 0.0;
+  std::uint64_t groups = 0, rollouts = 0, correct = 0, undecided = 0, cut = 0, longest = 0;
+  double reward = 0.0;
+  PolicySums policy{};
   /// by prompt: number of rollouts, and of correct ones
   std::map<std::uint64_t, std::pair<double, double>> prompts{};
 };
 using Row = std::pair<Purpose, std::int64_t>;
 
 void add(Sums& sums, const Rollout& rollout, const Score& score) {
-  std::uint64_t length = 0;
-  for (const auto& turn : rollout.turns) {
-    length += turn.columns.entropy.size();
-    for (const float value : turn.columns.entropy) sums.entropy += double(value);
-  }
+  const std::uint64_t before = sums.policy.tokens;
+  sums.policy.add(rollout);
   ++sums.rollouts;
   sums.correct += score.correct ? 1 : 0;
   sums.undecided += score.undecided ? 1 : 0;
   sums.cut += rollout.finish == FinishReason::length ? 1 : 0;
   sums.reward += score.reward;
-  sums.tokens += length;
-  sums.longest = std::max(sums.longest, length);
+  sums.longest = std::max(sums.longest, sums.policy.tokens - before);
 }
 
 /// Mean over prompts of the share of correct rollouts, so that a prompt with more rollouts counts
@@ -72,8 +69,8 @@ std::string text_of(const std::map<Row, Sums>& rows, const std::string& by) {
         "{:>9.4f}\n",
         io::text_of(row.first), row.second, s.groups, s.rollouts, pass_rate(s),
         share(double(s.correct), s.rollouts), s.undecided, share(s.reward, s.rollouts),
-        share(double(s.tokens), s.rollouts), s.longest, share(double(s.cut), s.rollouts),
-        share(s.entropy, s.tokens));
+        share(double(s.policy.tokens), s.rollouts), s.longest, share(double(s.cut), s.rollouts),
+        share(s.policy.entropy, s.policy.sampled));
   }
   return text;
 }
@@ -89,10 +86,10 @@ std::string json_of(const std::map<Row, Sums>& rows, const std::string& by) {
                     {"pass_rate_rollouts", share(double(s.correct), s.rollouts)},
                     {"undecided", s.undecided},
                     {"reward_mean", share(s.reward, s.rollouts)},
-                    {"tokens_mean", share(double(s.tokens), s.rollouts)},
+                    {"tokens_mean", share(double(s.policy.tokens), s.rollouts)},
                     {"tokens_max", s.longest},
                     {"cut_share", share(double(s.cut), s.rollouts)},
-                    {"entropy_mean", share(s.entropy, s.tokens)}});
+                    {"entropy_mean", share(s.policy.entropy, s.policy.sampled)}});
   }
   return list.dump(1) + "\n";
 }

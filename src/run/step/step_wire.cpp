@@ -45,6 +45,22 @@ struct Arrays {
   Array<std::uint64_t> greedy_prompt;
   Array<double> greedy_reward;
   Array<char> answers, reasons, texts, names;
+  // [groups] Group::from and the length of Group::start
+  Array<std::int32_t> kind, tier, placement;
+  Array<std::uint64_t> parent_step, parent_prompt;
+  Array<std::uint32_t> parent_draw, parent_sample, start_bytes;
+  // [rollouts]
+  Array<std::int64_t> opening, parent, fork_token;
+  Array<std::uint32_t> facts;  // how many turns have facts: all of them, or none
+  Array<std::uint8_t> placed;  // 1 where Rollout::placed is set, which is [placed]
+  Array<std::uint64_t> placed_step, placed_prompt;
+  Array<std::uint32_t> placed_draw;
+  // [facts]
+  Array<double> fact_reward, fact_component;  // the second: [sum of fact_components]
+  Array<std::uint32_t> fact_components, fact_reason_bytes;
+  Array<std::uint64_t> state, action;
+  Array<std::int64_t> flags, action_kind, seat;
+  Array<char> starts, fact_reasons;
 };
 
 template <class T>
@@ -68,6 +84,14 @@ void each_array(const Visit& visit, Records&... of) {
   visit(of.kept_id...), visit(of.name_bytes...), visit(of.greedy_prompt...);
   visit(of.greedy_reward...), visit(of.answers...), visit(of.reasons...), visit(of.texts...);
   visit(of.names...);
+  visit(of.kind...), visit(of.tier...), visit(of.placement...), visit(of.parent_step...);
+  visit(of.parent_prompt...), visit(of.parent_draw...), visit(of.parent_sample...);
+  visit(of.start_bytes...), visit(of.opening...), visit(of.parent...), visit(of.fork_token...);
+  visit(of.facts...), visit(of.placed...), visit(of.placed_step...), visit(of.placed_prompt...);
+  visit(of.placed_draw...), visit(of.fact_reward...), visit(of.fact_component...);
+  visit(of.fact_components...), visit(of.fact_reason_bytes...), visit(of.state...);
+  visit(of.action...), visit(of.flags...), visit(of.action_kind...), visit(of.seat...);
+  visit(of.starts...), visit(of.fact_reasons...);
 }
 
 template <class T, class Range>
@@ -99,6 +123,45 @@ void flatten(const Turn& turn, Flat& flat) {
   flat.stretches.push_back(stretches);
 }
 
+void flatten(const TurnFacts& facts, Texts texts, Flat& flat) {
+  flat.fact_reward.push_back(facts.reward);
+  flat.fact_components.push_back(std::uint32_t(facts.components.size())),
+      add(flat.fact_component, facts.components);
+  flat.state.push_back(facts.state), flat.action.push_back(facts.action);
+  flat.flags.push_back(facts.flags), flat.action_kind.push_back(facts.kind),
+      flat.seat.push_back(facts.seat);
+  const bool along = texts == Texts::along;
+  flat.fact_reason_bytes.push_back(along ? std::uint32_t(facts.reason.size()) : 0);
+  if (along) add(flat.fact_reasons, facts.reason);
+}
+
+/// How the rollout began, where it trains, and what environments made of its turns.
+void flatten_conversation(const Rollout& rollout, Texts texts, Flat& flat) {
+  expect(rollout.facts.empty() || rollout.facts.size() == rollout.turns.size(),
+         "all turns of a rollout have facts, or none has");
+  flat.opening.push_back(rollout.opening), flat.parent.push_back(rollout.parent),
+      flat.fork_token.push_back(rollout.fork_token);
+  flat.placed.push_back(rollout.placed ? 1 : 0);
+  if (rollout.placed) {
+    flat.placed_step.push_back(rollout.placed->step);
+    flat.placed_prompt.push_back(rollout.placed->prompt.value);
+    flat.placed_draw.push_back(rollout.placed->draw);
+  }
+  flat.facts.push_back(std::uint32_t(rollout.facts.size()));
+  for (const TurnFacts& facts : rollout.facts) flatten(facts, texts, flat);
+}
+
+void flatten_origin(const Group& group, Flat& flat) {
+  const Derivation& from = group.from;
+  flat.kind.push_back(std::int32_t(from.kind)), flat.tier.push_back(from.tier),
+      flat.placement.push_back(std::int32_t(from.placement));
+  flat.parent_step.push_back(from.parent.step),
+      flat.parent_prompt.push_back(from.parent.prompt.value),
+      flat.parent_draw.push_back(from.parent.draw),
+      flat.parent_sample.push_back(from.parent_sample);
+  flat.start_bytes.push_back(std::uint32_t(group.start.size())), add(flat.starts, group.start);
+}
+
 void flatten(const Rollout& rollout, const Score& score, std::size_t components, Texts texts,
              Flat& flat) {
   expect(score.components.size() == components, "a score has a number for every component");
@@ -113,6 +176,7 @@ void flatten(const Rollout& rollout, const Score& score, std::size_t components,
       flat.text_bytes.push_back(along ? std::uint32_t(rollout.text.size()) : 0);
   if (along) add(flat.reasons, score.reason), add(flat.texts, rollout.text);
   for (const Turn& turn : rollout.turns) flatten(turn, flat);
+  flatten_conversation(rollout, texts, flat);
 }
 
 Flat flatten(const StepBatch& part, Texts texts) {
@@ -128,6 +192,7 @@ Flat flatten(const StepBatch& part, Texts texts) {
     flat.draw.push_back(group.id.draw), flat.planned.push_back(group.planned),
         flat.rollouts.push_back(std::uint32_t(group.rollouts.size()));
     flat.level.push_back(group.level), flat.bin.push_back(group.bin);
+    flatten_origin(group, flat);
     if (!part.training.empty()) {
       const auto& training = part.training.at(g);
       flat.weight.push_back(training.weight),
@@ -190,6 +255,7 @@ class Builder {
                              .planned = from_.planned.one(),
                              .bin = from_.bin.one(),
                              .stream_prompt = from_.stream_prompt.one()});
+      read_origin(part.groups.back());
       if (!flat_->weight.empty()) {
         auto& training = part.training.emplace_back(
             scheduling::GroupTraining{.id = part.groups.back().id, .weight = from_.weight.one()});
@@ -209,11 +275,50 @@ class Builder {
                        from_.entropy.done() && from_.kept_mass.done() && from_.kept_end.done() &&
                        from_.kept_id.done() && from_.reasons.done() && from_.texts.done() &&
                        from_.names.done();
-    if (!whole) refuse();
+    if (!whole || !whole_conversations()) refuse();
     return part;
   }
 
  private:
+  bool whole_conversations() const {
+    return from_.kind.done() && from_.parent_step.done() && from_.starts.done() &&
+           from_.opening.done() && from_.facts.done() && from_.placed.done() &&
+           from_.placed_step.done() && from_.fact_reward.done() && from_.fact_component.done() &&
+           from_.state.done() && from_.flags.done() && from_.fact_reasons.done();
+  }
+
+  void read_origin(Group& group) {
+    group.from = {
+        .kind = DerivedKind(from_.kind.one()),
+        .parent = {from_.parent_step.one(), {from_.parent_prompt.one()}, from_.parent_draw.one()},
+        .parent_sample = from_.parent_sample.one(),
+        .tier = from_.tier.one(),
+        .placement = Placement(from_.placement.one())};
+    from_.starts.into(group.start, from_.start_bytes.one());
+  }
+
+  TurnFacts facts() {
+    TurnFacts made;
+    made.reward = from_.fact_reward.one();
+    from_.fact_component.into(made.components, from_.fact_components.one());
+    made.state = from_.state.one(), made.action = from_.action.one();
+    made.flags = from_.flags.one(), made.kind = from_.action_kind.one(),
+    made.seat = from_.seat.one();
+    from_.fact_reasons.into(made.reason, from_.fact_reason_bytes.one());
+    return made;
+  }
+
+  void read_conversation(Rollout& made) {
+    made.opening = from_.opening.one(), made.parent = from_.parent.one(),
+    made.fork_token = from_.fork_token.one();
+    if (from_.placed.one() != 0)
+      made.placed =
+          GroupId{from_.placed_step.one(), {from_.placed_prompt.one()}, from_.placed_draw.one()};
+    const std::uint32_t count = from_.facts.one();
+    if (count != 0 && count != made.turns.size()) refuse();
+    for (std::uint32_t i = count; i > 0; --i) made.facts.push_back(facts());
+  }
+
   Rollout rollout(std::size_t components, std::vector<Score>& scores) {
     Rollout made{.sample = from_.sample.one(),
                  .finish = FinishReason(from_.finish.one()),
@@ -246,6 +351,7 @@ class Builder {
       from_.kept_id.into(turn.kept.id,
                          turn.kept.end.empty() ? 0 : std::size_t(turn.kept.end.back()));
     }
+    read_conversation(made);
     return made;
   }
 

@@ -8,7 +8,8 @@
 
 namespace rollcall::run {
 
-/// Whether the texts of rollouts and the reasons of verdicts travel too. Training needs neither.
+/// Whether the texts of rollouts and the reasons of verdicts and turns travel too. Training needs
+/// none of them.
 enum class Texts : std::uint8_t { left, along };
 /// Groups, scores, greedy rewards and what the scheduler decided, in this machine's byte order.
 /// Equal policy versions in a row are written once, with their count.

@@ -17,7 +17,7 @@ async function show_step(main, changed) {
   state.sample = Math.min(state.sample, step.groups[state.group].sample.length - 1);
   if (changed.group) other_sample = state.sample;
   shown = { step, items };
-  const where = { run: state.run, step, g: state.group, i: state.sample, pick: (i) => go({ sample: i }) };
+  const where = { run: state.run, step, g: state.group, i: state.sample, pick: (i) => go({ sample: i }), open: (g, i) => go({ group: g, sample: i }) };
   const detail = el("div", { id: "detail" }), list = side(step, items);
   const visits = await visits_of(state.run, steps, step, step.groups[state.group]);
   detail.append(group_card(where, visits, (number) => go({ step: number, prompt: step.groups[where.g].prompt_id })));

@@ -172,7 +172,7 @@ class StepReader(Reader):
         if name not in self._pieces:
             found = []
             for rollouts, scores in self._shards:
-                file = scores if split(name)[1] in SCORED else rollouts
+                file = scores if name in SCORED else rollouts
                 values = file.column(name)
                 found.append(
                     self.filled(
@@ -242,7 +242,7 @@ class StepReader(Reader):
             return np.bincount(self._group, weights=values, minlength=len(self._orders[""])).astype(
                 values.dtype
             )
-        if split(name)[1] in TRAINING:
+        if name in TRAINING:
             return self._training_column(name)
         values, order = self._end_to_end(name), self._order(owner(name))
         if len(order) and len(values) <= int(order.max()):

@@ -125,9 +125,8 @@ def metric_lines(path: pathlib.Path, offset: int = 0) -> Tuple[List[Row], int]:
 class Run:
     """A run folder, or one HDF5 file of a run.
 
-    Its tables (groups, rollouts, turns, tokens, kept, kept_ids, texts, steps) read from the
-    files that it lists when the first of them is asked, so that rows keep their numbers while
-    the run writes on; refresh() lists again. select() narrows it to a purpose and to steps."""
+    Its tables (groups to fact_components, texts, steps) read from the files that it lists when the
+    first is asked, so that rows keep their numbers while the run writes on; refresh() lists again. select() narrows it to a purpose and to steps."""
 
     def __init__(self, path: Path, check: bool = True) -> None:
         self.path = pathlib.Path(path)
@@ -407,6 +406,16 @@ class Run:
     def kept_ids(self) -> Table:
         """A row for each token that top_k and top_p left to draw from, where a run stored them."""
         return Table(self, "kept_ids")
+
+    @property
+    def turn_facts(self) -> Table:
+        """A row for each turn of a conversation: what the environment made of it."""
+        return Table(self, "turn_facts")
+
+    @property
+    def fact_components(self) -> Table:
+        """A row for each part of a turn's reward that the environment named."""
+        return Table(self, "fact_components")
 
     @property
     def texts(self) -> Table:

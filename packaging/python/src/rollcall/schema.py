@@ -29,6 +29,14 @@ COLUMNS: Mapping[str, Mapping[str, Tuple[str, Optional[float]]]] = {
         "reference_bytes": ("uint32", None),
         "shown_bytes": ("uint32", 0),
         "extra_bytes": ("uint32", 0),
+        "kind": ("int64", 0),
+        "parent_step": ("int64", 0),
+        "parent_prompt": ("int64", 0),
+        "parent_draw": ("int64", 0),
+        "parent_sample": ("int64", -1),
+        "tier": ("int64", 0),
+        "placement": ("int64", 0),
+        "start_bytes": ("int64", 0),
     },
     "rollouts": {
         "group": ("uint32", None),
@@ -46,6 +54,10 @@ COLUMNS: Mapping[str, Mapping[str, Tuple[str, Optional[float]]]] = {
         "trained": ("uint8", 2),
         "weight": ("float64", _NAN),
         "advantage": ("float64", _NAN),
+        "opening": ("int64", 0),
+        "parent": ("int64", -1),
+        "fork_token": ("int64", -1),
+        "fact_count": ("int64", 0),
     },
     "turns": {"role": ("int8", None), "token_count": ("uint32", None), "kept_count": ("uint32", 0)},
     "tokens": {
@@ -56,6 +68,17 @@ COLUMNS: Mapping[str, Mapping[str, Tuple[str, Optional[float]]]] = {
     },
     "kept": {"mass": ("float32", 1), "id_count": ("uint32", 0)},
     "kept_ids": {"id": ("int32", 0)},
+    "turn_facts": {
+        "reward": ("float64", 0),
+        "state": ("int64", 0),
+        "action": ("int64", 0),
+        "flags": ("int64", 0),
+        "kind": ("int64", 0),
+        "seat": ("int64", 0),
+        "component_count": ("int64", 0),
+        "fact_reason_bytes": ("int64", 0),
+    },
+    "fact_components": {"name": ("int64", 0), "value": ("float64", 0)},
     "text": {
         "prompt": ("uint8", None),
         "reference": ("uint8", None),
@@ -64,6 +87,8 @@ COLUMNS: Mapping[str, Mapping[str, Tuple[str, Optional[float]]]] = {
         "reason": ("uint8", 0),
         "shown": ("uint8", 0),
         "extra": ("uint8", 0),
+        "start": ("uint8", 0),
+        "fact_reason": ("uint8", 0),
     },
 }
 
@@ -74,6 +99,8 @@ PARENTS: Mapping[str, Tuple[str, str]] = {
     "tokens": ("turns", "token_count"),
     "kept": ("turns", "kept_count"),
     "kept_ids": ("kept", "id_count"),
+    "turn_facts": ("rollouts", "fact_count"),
+    "fact_components": ("turn_facts", "component_count"),
 }
 
 #: Which table's rows a text belongs to; the lengths are its column NAME_bytes.
@@ -82,9 +109,11 @@ TEXT_OF: Mapping[str, str] = {
     "reference": "groups",
     "shown": "groups",
     "extra": "groups",
+    "start": "groups",
     "completion": "rollouts",
     "extracted": "rollouts",
     "reason": "rollouts",
+    "fact_reason": "turn_facts",
 }
 
 #: The name of a table's rows, which is also what a child calls the number of its parent's row.
@@ -96,22 +125,25 @@ DIMENSIONS: Mapping[str, str] = {
     "tokens": "token",
     "kept": "kept",
     "kept_ids": "kept_id",
+    "turn_facts": "fact",
+    "fact_components": "fact_component",
 }
 
+#: What a file of scores has, and what a training file has.
 SCORED = frozenset(
     {
-        "reward",
-        "correct",
-        "extracted_bytes",
-        "components",
-        "undecided",
-        "reason_bytes",
-        "clock_ended",
-        "extracted",
-        "reason",
+        "rollouts/reward",
+        "rollouts/correct",
+        "rollouts/extracted_bytes",
+        "rollouts/components",
+        "rollouts/undecided",
+        "rollouts/reason_bytes",
+        "rollouts/clock_ended",
+        "text/extracted",
+        "text/reason",
     }
 )
-TRAINING = frozenset({"trained", "weight", "advantage"})
+TRAINING = frozenset({"rollouts/trained", "rollouts/weight", "rollouts/advantage"})
 
 
 def split(name: str) -> Tuple[str, str]:

@@ -86,6 +86,20 @@ def _kept_mass(reader: Reader, offsets: Offsets) -> Array:
     return found
 
 
+def _fact_turn(reader: Reader, offsets: Offsets) -> Array:
+    """turn_facts.turn: the row of turns that a row of turn_facts speaks of."""
+    turns = reader["rollouts/turn_count"]
+    speaks = np.repeat(reader["rollouts/fact_count"] == turns, turns)
+    return np.flatnonzero(speaks) + offsets["turns"]
+
+
+def _turn_reward(reader: Reader, offsets: Offsets) -> Array:
+    """turns.turn_reward: what the environment gave for the turn; NaN where turn_facts has no row."""
+    found = np.full(reader.length("turns"), np.nan)
+    found[_fact_turn(reader, {"turns": 0})] = reader["turn_facts/reward"]
+    return found
+
+
 def _by_step(reader: Reader) -> Tuple[Array, Array, Array]:
     """Steps of the part, and for each group and each rollout which of them it is of."""
     steps, of_group = np.unique(reader["groups/step"], return_inverse=True)
@@ -152,10 +166,12 @@ _COMPUTED: Mapping[str, Mapping[str, Callable[[Reader, Offsets], Array]]] = {
     },
     "groups": {"row": _row},
     "rollouts": {"length": _length},
-    "turns": {},
+    "turns": {"turn_reward": _turn_reward},
     "tokens": {"kept_mass": _kept_mass},
     "kept": {"token": _kept_token},
     "kept_ids": {},
+    "turn_facts": {"turn": _fact_turn},
+    "fact_components": {},
 }
 _DEFAULT: Mapping[str, Sequence[str]] = {  # before the columns of the table itself
     "steps": ("purpose",),
@@ -165,6 +181,16 @@ _DEFAULT: Mapping[str, Sequence[str]] = {  # before the columns of the table its
     "tokens": (),
     "kept": (),
     "kept_ids": (),
+    "turn_facts": (),
+    "fact_components": (),
+}
+#: Tables whose rows speak of rows of another table, which is none that they belong to:
+#: {table: (that table, the column that names its row)}
+_BESIDE: Mapping[str, Tuple[str, str]] = {
+    "kept": ("tokens", "token"),
+    "kept_ids": ("tokens", "token"),
+    "turn_facts": ("turns", "turn"),
+    "fact_components": ("turns", "turn"),
 }
 
 
@@ -270,7 +296,8 @@ class Table:
         while parents in PARENTS:
             parents = PARENTS[parents][0]
             needed.append(parents)
-        needed += ["tokens"] if self._table in ("kept", "kept_ids") and "token" in wanted else []
+        beside, column = _BESIDE.get(self._table, ("", ""))
+        needed += [beside] if column in wanted and beside not in needed else []
         offsets: Offsets = dict.fromkeys(needed, 0)
 
         def read(reader: Reader) -> List[Array]:
@@ -358,7 +385,7 @@ class Table:
             if self._table == "rollouts"
             else []
         )
-        own += [name for name in _COMPUTED[self._table] if name not in ("row", "kept_mass")]
+        own += [name for name in _COMPUTED[self._table] if name not in ("row", "kept_mass", "turn_reward")]
         above = [DIMENSIONS[PARENTS[self._table][0]]] if self._table in PARENTS else []
         return list(dict.fromkeys([*_DEFAULT[self._table], *above, *own]))
 

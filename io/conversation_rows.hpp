@@ -1,0 +1,37 @@
+// Converts how a group came about and what its environments made of turns to columns and back.
+// Private to io.
+#pragma once
+
+#include "core/rollout.hpp"
+#include "io/schema.hpp"
+
+#include <cstddef>
+
+namespace rollcall::io {
+
+void append_origin(const Group& group, ConversationColumns& columns);
+/// After the turns of the rollout. TurnFacts are left as they are but for turn_flag::moved.
+void append_facts(const Rollout& rollout, ConversationColumns& columns);
+
+/// Throws FileFault for values that no group and no rollout can have: parents beyond the range of
+/// their numbers, facts of some turns of a rollout, components out of order. The sums of counts
+/// have been checked (TableReader::check_counts).
+void check_conversations(const RolloutColumns& rollouts);
+
+/// Gives groups and rollouts, in order, what the columns have of them. The columns have passed
+/// check_conversations().
+class ConversationWalk {
+ public:
+  explicit ConversationWalk(const ConversationColumns& columns) : c_(&columns) {}
+  void next(Group& group);
+  void next(Rollout& rollout);
+
+ private:
+  TurnFacts next_facts();
+
+  const ConversationColumns* c_;
+  std::size_t group_ = 0, rollout_ = 0, fact_ = 0, component_ = 0, start_byte_ = 0,
+              reason_byte_ = 0;
+};
+
+}  // namespace rollcall::io
