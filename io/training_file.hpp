@@ -18,6 +18,7 @@ struct RolloutTraining {
   double weight = 1.0;  ///< the scheduler's factor on the rollout's advantage
   /// Advantage before the first update and before that weight; NaN: none, or one for each token.
   double advantage = std::numeric_limits<double>::quiet_NaN();
+  bool left = false;  ///< it counted in no group's statistics either; `trained` is false then
 };
 
 /// All train rollouts of a step in the archive's order, including those without a verdict.
