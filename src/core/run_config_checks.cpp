@@ -1,5 +1,5 @@
 // Checks between settings of a run file that need nothing but the settings.
-#include "core/judge_task.hpp"
+#include "core/derived_prompt.hpp"
 #include "core/run_config.hpp"
 
 #include <fmt/format.h>
@@ -162,7 +162,7 @@ void check_self_judging(const RunConfig& c, Faults& faults) {
               fmt::format("{} of train.prompts_per_step {}", on, c.train.prompts_per_step),
               "that is less than one judge task per step", "raise it, or set self_judging.share=0");
   faults.need({"self_judging.share", "train.prompts_per_step", "train.steps"},
-              tasks <= double(kJudgeTasksOfAStep) && c.train.steps < std::int64_t(kJudgedSteps),
+              tasks <= double(kVerdictsOfAStep) && c.train.steps < std::int64_t(kDerivedSteps),
               fmt::format("{} of train.prompts_per_step {} over train.steps {}", on,
                           c.train.prompts_per_step, c.train.steps),
               "judge tasks have no numbers beyond 65536 a step and 4194303 steps",

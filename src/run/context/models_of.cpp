@@ -48,8 +48,9 @@ sizing::RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer
 
 void add_step_bounds(sizing::RunModels& models, const RunConfig& c) {
   const auto scheduler = policy_without_prompts(c);
-  models.most_rollouts = scheduler->hard_cap(step_bounds(c)),
-  models.most_rounds = scheduler->traits().most_rounds;
+  const SecondPassBounds again = second_pass_bounds(c);
+  models.most_rollouts = scheduler->hard_cap(step_bounds(c)) + again.rollouts,
+  models.most_rounds = scheduler->traits().most_rounds + again.rounds;
 }
 
 model::ModelConfig judge_config(const JudgeSection& section) {

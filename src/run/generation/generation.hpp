@@ -42,7 +42,8 @@ class GenerationStage {
 };
 
 /// The address of a group's random numbers, made of prompt, purpose and draw: groups that differ in
-/// one of them must not share random numbers.
+/// one of them must not share random numbers. GroupPlan::stream_draw replaces the draw of a group
+/// that repeats the rollouts of another.
 std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group);
 
 /// Rules that end a sequence with any end token of the format, or when its text holds one of the
