@@ -185,7 +185,8 @@ void ArchivedSteps::tell(const io::ArchivedGroup& group, PromptId prompt) {
     log_warning(
         "{}: step {} does not say which of its rollouts trained, and how strongly (an earlier build wrote it): all of such a step train, with weight 1",
         source_.string(), group.step);
-  if (is_foreign(prompt) && told_.insert("foreign").second)
+  const bool of_task = is_plain(group.group.from);  // questions with help are in no run file
+  if (of_task && is_foreign(prompt) && told_.insert("foreign").second)
     log_warning(
         "{}: step {} asks prompts that the run file does not have (the first: \"{}\"): they are trained on, and only what the run file says of its prompts "
         "is not known of them",

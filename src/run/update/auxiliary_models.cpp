@@ -306,7 +306,10 @@ void AuxiliaryModels::add_missing_logprobs(StepBatch& batch) {
   if (draws_) add_draws(batch, experts, answers);
   StepBatch alone;
   const std::vector<Rollout*> moved = moved_rollouts(batch, alone);
-  if (!moved.empty()) compute(alone, "moved"), put_logprobs(alone, moved);
+  if (!moved.empty()) {
+    compute(alone, "moved");
+    put_logprobs(alone, moved);
+  }
   if (context_->config.replay.old_policy != "current" || batch.replayed == 0) return;
   fill(batch, indices(fresh_groups(batch), batch.groups.size()), {"old_policy"},
        [&](model::MicroBatchRunner& runner, const model::MicroBatch& micro_batch) {
