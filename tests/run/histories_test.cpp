@@ -15,10 +15,9 @@ namespace rollcall::run {
 namespace {
 
 RunContext job(const std::filesystem::path& folder) {
-  RunContext context =
-      test::small_job(folder, {"task.name=sorting", "task.train_prompts=16",
-                               "model.max_position_embeddings=128", "sampling.max_new_tokens=8",
-                               "train.prompts_per_step=8"});
+  RunContext context = test::small_job(
+      folder, {"task.name=sorting", "task.train_prompts=16", "model.max_position_embeddings=128",
+               "sampling.max_new_tokens=8", "train.prompts_per_step=8"});
   context.config.second_pass.buffer = 0.25;
   context.config.second_pass.refinement = "{prompt}|{response}|{feedback}|";
   return context;

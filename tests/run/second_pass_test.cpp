@@ -6,6 +6,7 @@
 #include "run/context/derived/exhibits.hpp"
 #include "run/context/derived/second_pass_texts.hpp"
 #include "run/context/derived/self_judging.hpp"
+#include "run/context/models_of.hpp"
 #include "run/context/prompt_book.hpp"
 #include "run/context/step_bounds.hpp"
 #include "run/small_job.hpp"
@@ -164,6 +165,18 @@ TEST(SecondPass, KeepsToItsShareAndBounds) {
   EXPECT_EQ(second_pass_bounds(context.config).rollouts, 0);
 }
 
+TEST(SecondPass, CountsInThePlanOfAJob) {
+  const io::test::RunFolder folder;
+  RunContext context = job(folder.path());
+  context.config.second_pass.rollouts = 3;
+  sizing::RunModels with, without;
+  add_step_bounds(with, context.config);
+  context.config.second_pass.kind = "";
+  add_step_bounds(without, context.config);
+  EXPECT_EQ(with.most_rollouts - without.most_rollouts, 8 * 4 * 3);
+  EXPECT_EQ(with.most_rounds - without.most_rounds, 1);
+}
+
 TEST(SecondPass, IsOverAfterItsRounds) {
   const io::test::RunFolder folder;
   RunContext context = job(folder.path());
@@ -249,8 +262,7 @@ TEST(SecondPass, ACritiqueIsTheFeedback) {
   EXPECT_EQ(round.groups[0].from.parent, (GroupId{kStep, {7}, 0})) << "the parent is the task's";
   EXPECT_EQ(round.groups[1].from.parent_sample, 1U);
   EXPECT_EQ(round.groups[1].count, 2U);
-  EXPECT_EQ(round.prompts[1].prompt.text,
-            question.text + "|w1|too long|" + question.answer);
+  EXPECT_EQ(round.prompts[1].prompt.text, question.text + "|w1|too long|" + question.answer);
   EXPECT_TRUE(pass.next(more.specimens(context.config), more.reports).groups.empty());
 }
 
@@ -293,10 +305,9 @@ TEST(SecondPass, CountsWhatItAsks) {
     made.rewards.assign(correct.size(), 0.0), made.correct = std::move(correct);
     return made;
   };
-  const auto metrics = pass_of(context).metrics({report(DerivedKind::refinement, 0, {1, 0}),
-                                                 report(DerivedKind::refinement, 1, {1}),
-                                                 report(DerivedKind::error, 0, {0}),
-                                                 report(DerivedKind::continuation, 0, {1, 1})});
+  const auto metrics = pass_of(context).metrics(
+      {report(DerivedKind::refinement, 0, {1, 0}), report(DerivedKind::refinement, 1, {1}),
+       report(DerivedKind::error, 0, {0}), report(DerivedKind::continuation, 0, {1, 1})});
   EXPECT_EQ(metrics.at("second_pass/refinement_groups"), 2.0);
   EXPECT_EQ(metrics.at("second_pass/refinement_rollouts"), 5.0);
   EXPECT_EQ(metrics.at("second_pass/refinement_correct"), 2.0);

@@ -104,9 +104,11 @@ StepBatch HeardRewards::as_reported(const Reports& reports) {
           step.groups.emplace_back(Group{.id = report.id, .level = report.level, .rollouts = {}});
       group.rollouts.resize(report.rewards.size());
       auto& scores = step.scores.emplace_back();
-      for (std::size_t i = 0; i < report.rewards.size(); ++i)
+      for (std::size_t i = 0; i < report.rewards.size(); ++i) {
+        group.rollouts[i].sample = std::uint32_t(i);
         scores.push_back(
             {.components = {}, .reward = report.rewards[i], .correct = report.correct[i] != 0});
+      }
     }
   return in_order(std::move(step));
 }
