@@ -13,7 +13,7 @@ SMALL = sets(train__steps=STEPS, eval__before="false", eval__after="false", chec
 AGAIN = sets(second_pass__kind="refinement", second_pass__of="failed", second_pass__share=0.5, second_pass__rollouts=2, second_pass__refinement="{prompt}{response};")
 ERROR = sets(second_pass__kind="error", second_pass__of="failed", second_pass__rollouts=2, second_pass__error="{prompt}{response}?")
 BUFFER = sets(second_pass__buffer=0.25, second_pass__buffer_size=6, second_pass__refinement="{prompt}{response};")
-PARENT = sets(second_pass__trained_on="parent", second_pass__placement="replaces_one", second_pass__keep=0)
+PARENT = sets(second_pass__trained_on="parent", second_pass__placement="replaces_one")
 
 
 def train(harness, name, *more, ranks=1, keep=None):

@@ -46,11 +46,13 @@ class Settling {
     std::vector<Place> all = places_of(made);
     if (all.empty()) return;
     switch (made.front()->from.placement) {
-      case Placement::joins_parent: train_best(std::move(all), are_tiers(made)); break;
+      case Placement::joins_parent:
+        if (!are_tiers(made)) keep_best(all);
+        train(all);
+        break;
       case Placement::replaces_parent:
         leave(parent);
-        if (are_tiers(made)) all = places_of({last_tier(made)});
-        train_best(std::move(all), are_tiers(made));
+        train(are_tiers(made) ? places_of({last_tier(made)}) : all);
         break;
       case Placement::replaces_one: replace_failures(parent, all, are_tiers(made)); break;
       case Placement::own_group:
@@ -75,13 +77,14 @@ class Settling {
     return keep;
   }
 
-  void train(const Place& place) { keep_of(*place.report)[place.index] = 1; }
+  void train(const std::vector<Place>& all) {
+    for (const Place& place : all) keep_of(*place.report)[place.index] = 1;
+  }
 
-  void train_best(std::vector<Place> all, bool whole) {
+  void keep_best(std::vector<Place>& all) const {
     std::stable_sort(all.begin(), all.end(),
                      [](const Place& a, const Place& b) { return a.reward() > b.reward(); });
-    if (!whole) all.resize(std::min(all.size(), keep_));
-    for (const Place& place : all) train(place);
+    all.resize(std::min(all.size(), keep_));
   }
 
   static const GroupReport* last_tier(const Reports& made) {
@@ -97,14 +100,16 @@ class Settling {
     std::stable_sort(all.begin(), all.end(), [](const Place& a, const Place& b) {
       return a.report->from.tier < b.report->from.tier;
     });
-    all.resize(std::min(all.size(), tiers ? 1 : keep_));
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < parent.correct.size() && next < all.size(); ++i) {
+    if (tiers && !all.empty()) all.resize(1);
+    std::size_t replaced = 0;
+    for (std::size_t i = 0; i < parent.correct.size() && replaced < all.size(); ++i) {
       auto& keep = keep_of(parent)[i];
       if (parent.correct[i] != 0 || keep == kLeaves) continue;
       keep = kLeaves;
-      train(all[next++]);
+      ++replaced;
     }
+    all.resize(replaced);
+    train(all);
   }
 
   scheduling::Training* training_;

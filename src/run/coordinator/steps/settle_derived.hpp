@@ -13,11 +13,11 @@ namespace rollcall::run {
 /// made of it (core/derivation.hpp):
 ///   joins_parent     the `keep` rollouts with the largest reward train (equal ones: the first),
 ///                    the others leave; 0, and tiers of help: all train
-///   replaces_parent  the same, and the parent's rollouts leave; of tiers only the last one with a
-///                    verdict trains
-///   replaces_one     up to `keep` correct rollouts train, the first ones (0: all; of tiers one, of
-///                    the lowest tier that has one), and as many failures of the parent leave, the
-///                    first ones; the others leave
+///   replaces_parent  all train, of tiers those of the last one with a verdict, and the parent's
+///                    rollouts leave
+///   replaces_one     correct rollouts train, each in place of one failure of the parent, which
+///                    leaves; the first ones of both (of tiers one rollout, of the lowest tier that
+///                    has a correct one); the others leave
 ///   trains_nowhere   all leave
 /// Nothing changes where a parent, or everything that was made of it, has no verdict. `reports`: of
 /// all groups of the step, ascending by GroupId, with the rewards that the update trains on.
