@@ -45,7 +45,16 @@ struct Derivation {
   auto operator<=>(const Derivation&) const = default;
 };
 
-/// Whether the group is one of the task's as the scheduler drew it.
+/// Whether nothing but the scheduler's draw explains the group. Groups of judge tasks are stored
+/// like that as well (is_plain of core/derived_prompt.hpp tells them apart).
 inline bool is_plain(const Derivation& from) { return from.kind == DerivedKind::none; }
+/// Whether the policy is asked about its answers of the step before ([self_judging]).
+inline bool is_judge_task(DerivedKind kind) {
+  return kind == DerivedKind::verdict || kind == DerivedKind::reflection;
+}
+/// Whether the scheduler draws groups of this kind, so that their rollouts are of its budget.
+inline bool is_drawn(DerivedKind kind) {
+  return kind == DerivedKind::none || kind == DerivedKind::hint;
+}
 
 }  // namespace rollcall

@@ -46,6 +46,18 @@ inline DerivedKind kind_of(PromptId prompt) {
   return kNumberedKinds[prompt.value % kVerdictsOfAStep / kDerivedOfAStep];
 }
 
+/// What a group is asked for. Judge tasks are stored without a Derivation, and their number tells
+/// them apart: earlier builds gave reflections numbers that now mean other kinds, but groups of
+/// those always have a Derivation.
+inline DerivedKind kind_of(const GroupId& id, const Derivation& from) {
+  if (!is_plain(from) || !is_derived(id.prompt)) return from.kind;
+  return id.prompt.value < kFirstOther ? DerivedKind::verdict : DerivedKind::reflection;
+}
+/// Whether a group asks a prompt of the task as the scheduler drew it.
+inline bool is_plain(const GroupId& id, const Derivation& from) {
+  return kind_of(id, from) == DerivedKind::none;
+}
+
 /// The number of derived prompt `index` of a kind in a step. `index` < kDerivedOfAStep, or
 /// kVerdictsOfAStep for a verdict; `step` < kDerivedSteps. `kind` is verdict or one of
 /// kNumberedKinds.

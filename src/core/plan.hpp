@@ -68,8 +68,6 @@ struct StepPlan {
   PolicyVersion policy;
   SamplingParams sampling;
   std::vector<GroupPlan> groups;
-  std::vector<Prompt> judge_tasks{};     ///< the prompts of `groups` that are judge tasks
-                                         ///< (core/judge_task.hpp)
   std::vector<DerivedPrompt> derived{};  ///< prompts of those groups that have a text of their own,
                                          ///< ascending by number
   std::int32_t aggregator = -1;          ///< world rank that stores the shard

@@ -300,7 +300,7 @@ struct ExpertSection {
 };
 
 /// Judge tasks for the policy itself, made of its answers in the step before
-/// (run/context/self_judging.hpp).
+/// (run/context/derived/self_judging.hpp).
 struct SelfJudgingSection {
   double share = 0.0;  ///< largest fraction of a step's prompts that are judge tasks; 0: off
   // The questions. pointwise shows one answer and asks for yes or no; pairwise shows a right and a

@@ -1,6 +1,6 @@
 // Checks between settings of a run file that need nothing but the settings.
 #include "core/conversation_checks.hpp"
-#include "core/judge_task.hpp"
+#include "core/derived_prompt.hpp"
 #include "core/run_config.hpp"
 
 #include <fmt/format.h>
@@ -154,11 +154,15 @@ void check_self_judging(const RunConfig& c, Faults& faults) {
   faults.need({"self_judging.share", "train.prompts_per_step"}, tasks >= 1.0,
               fmt::format("{} of train.prompts_per_step {}", on, c.train.prompts_per_step),
               "that is less than one judge task per step", "raise it, or set self_judging.share=0");
+  const bool judges = !s.pointwise.empty() || !s.pairwise.empty();
+  const double reflections = s.reflection.empty() ? 0.0 : judges ? tasks / 2 : tasks;
   faults.need({"self_judging.share", "train.prompts_per_step", "train.steps"},
-              tasks <= double(kJudgeTasksOfAStep) && c.train.steps < std::int64_t(kJudgedSteps),
+              tasks <= double(kVerdictsOfAStep) && reflections <= double(kDerivedOfAStep) &&
+                  c.train.steps < std::int64_t(kDerivedSteps),
               fmt::format("{} of train.prompts_per_step {} over train.steps {}", on,
                           c.train.prompts_per_step, c.train.steps),
-              "judge tasks have no numbers beyond 65536 a step and 4194303 steps",
+              "judge tasks have no numbers beyond 65536 a step, reflections none beyond 8192, and "
+              "steps none beyond 4194303",
               "lower self_judging.share, or begin a new run with --init-from");
   const auto apart = [&](bool fits, const char* key, const char* other) {
     faults.need({key, "self_judging.share"}, fits, fmt::format("{}, and {}", on, other),

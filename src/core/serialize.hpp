@@ -37,7 +37,7 @@ void serialize(A& ar, rollcall::GroupPlan& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::Prompt& v, unsigned) {
-  ar& v.id& v.split& v.level& v.text& v.answer& v.solution& v.domain& v.prior;
+  ar& v.id& v.split& v.level& v.text& v.answer& v.solution& v.domain& v.prior& v.conversation;
 }
 template <class A>
 void serialize(A& ar, rollcall::DerivedPrompt& v, unsigned) {
@@ -45,8 +45,8 @@ void serialize(A& ar, rollcall::DerivedPrompt& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::StepPlan& v, unsigned) {
-  ar& v.purpose& v.split& v.step& v.round& v.policy& v.sampling& v.groups& v.judge_tasks& v
-      .derived& v.aggregator& v.aggregated;
+  ar& v.purpose& v.split& v.step& v.round& v.policy& v.sampling& v.groups& v.derived& v
+      .aggregator& v.aggregated;
 }
 template <class A>
 void serialize(A& ar, rollcall::GroupReport& v, unsigned) {

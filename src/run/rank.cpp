@@ -13,7 +13,7 @@
 #include "model/device/device_choice.hpp"
 #include "run/checkpoint/restore.hpp"
 #include "run/context/numerics.hpp"
-#include "run/context/question_forms.hpp"
+#include "run/context/prompt_book.hpp"
 #include "run/coordinator/coordinator.hpp"
 #include "run/coordinator/results.hpp"
 #include "run/folder/run_folder.hpp"
@@ -261,7 +261,7 @@ void Rank::on_generated(Generated made) {
   made.notice.file = io::publish(
       context_.run_dir,
       io::draft_shard(made.shard,
-                      stored_prompts(context_.texts, made.shard, made.notice.judge_tasks),
+                      PromptBook(context_.texts, made.notice.derived).stored(made.shard),
                       context_.identity));
   made.notice.archive_s += writing.seconds();
   mail_.send(made.scorer, Tag::shard, made.notice);

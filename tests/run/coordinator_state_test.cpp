@@ -38,6 +38,27 @@ std::optional<std::vector<report::PromptOutcome>> any_outcomes() {
   return outcomes;
 }
 
+/// Derived prompt `index` of a kind, in the order in which a state holds kinds.
+DerivedPrompt any_derived(std::uint64_t index) {
+  const DerivedKind kinds[] = {DerivedKind::verdict, DerivedKind::reflection,
+                               DerivedKind::continuation};
+  DerivedPrompt derived;
+  Derivation& from = derived.from;
+  from.kind = kinds[index];
+  derived.prompt = {.id = derived_number(from.kind, 5, index),
+                    .level = *rc::gen::arbitrary<std::int32_t>(),
+                    .text = any_text() + "\xFF",
+                    .answer = any_text(),
+                    .solution = {}};
+  if (is_judge_task(from.kind)) return derived;
+  from.parent = {*rc::gen::arbitrary<std::uint64_t>(), {*rc::gen::arbitrary<std::uint64_t>()}, 3};
+  if (*rc::gen::arbitrary<bool>()) from.parent_sample = 7;
+  from.tier = 2, from.placement = Placement::joins_parent;
+  derived.given = *rc::gen::arbitrary<std::vector<std::int32_t>>();
+  derived.learns_given = *rc::gen::arbitrary<bool>();
+  return derived;
+}
+
 CoordinatorState any_state() {
   CoordinatorState s;
   s.sft_steps = *rc::gen::arbitrary<std::int64_t>(),
@@ -63,12 +84,16 @@ CoordinatorState any_state() {
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i)
     s.unpacked.push_back(
         {Purpose(i), *rc::gen::arbitrary<std::uint64_t>(), {any_file(), any_file()}});
+  for (int i = *rc::gen::inRange(0, 4); i > 0; --i)
+    s.next.push_back(any_derived(std::uint64_t(3 - i)));
   for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
-    s.judge_tasks.push_back({.id = {*rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>())},
-                             .level = i,
-                             .text = any_text() + "\xFF",
-                             .answer = any_text(),
-                             .solution = {}});
+    s.histories.push_back({.parent = {*rc::gen::arbitrary<std::uint64_t>(), {7}, 1},
+                           .sample = std::uint32_t(i),
+                           .level = i,
+                           .question = any_text(),
+                           .reference = any_text(),
+                           .answer = any_text() + "\xFF",
+                           .variance = any_finite()});
   s.before = any_outcomes(), s.after = any_outcomes();
   return s;
 }
@@ -89,9 +114,12 @@ auto bits(const CoordinatorState& s) {
     for (const auto& o : list->value_or(std::vector<report::PromptOutcome>{}))
       outcomes.push_back({2, o.level, o.correct, o.answers});
   }
-  std::vector<std::tuple<std::uint64_t, std::int32_t, std::string, std::string>> tasks;
-  for (const auto& task : s.judge_tasks)
-    tasks.emplace_back(task.id.value, task.level, task.text, task.answer);
+  std::vector<std::tuple<std::uint64_t, std::int32_t, std::string, std::string, Derivation,
+                         std::vector<std::int32_t>, bool>>
+      next;
+  for (const auto& [prompt, from, given, learns] : s.next)
+    next.emplace_back(prompt.id.value, prompt.level, prompt.text, prompt.answer, from, given,
+                      learns);
   return std::tuple{s.sft_steps,
                     s.train_steps,
                     s.policy_version,
@@ -118,8 +146,37 @@ auto bits(const CoordinatorState& s) {
                     to_json(s.numerics),
                     files,
                     seconds,
-                    tasks,
+                    next,
+                    s.histories,
                     outcomes};
+}
+
+TEST(CoordinatorState, WritesJudgeTasksAsEarlierBuildsDid) {
+  CoordinatorState state;
+  state.next = {{.prompt = {.id = derived_number(DerivedKind::verdict, 3, 1),
+                            .level = 2,
+                            .text = "a\xFF",
+                            .answer = "b",
+                            .solution = {}},
+                 .from = {.kind = DerivedKind::verdict}},
+                {.prompt = {.id = derived_number(DerivedKind::reflection, 3, 0),
+                            .level = 4,
+                            .text = "c",
+                            .answer = "",
+                            .solution = {}},
+                 .from = {.kind = DerivedKind::reflection}}};
+  const std::string text = to_json(state);
+  // 2^39 + 3 * 2^16 + 1, and 2^39 + 2^38 + 3 * 2^16
+  EXPECT_NE(text.find(R"("judge_tasks":[[549756010497,2,"61ff","62"],[824633917440,4,"63",""]])"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("derived"), std::string::npos)
+      << "runs without a second pass have no key more";
+  // An earlier build could number more reflections in a step than this one.
+  auto older = nlohmann::json::parse(text);
+  older["judge_tasks"][1][0] = 824633917440 + 9000;
+  EXPECT_EQ(parse_coordinator_state(older.dump(), "test").next[1].from.kind,
+            DerivedKind::reflection);
 }
 
 TEST(CoordinatorState, SurvivesItsTextBitForBit) {

@@ -55,6 +55,46 @@ TEST(GenerationStage, EveryTokenNamesThePolicyThatSampledIt) {
   EXPECT_GE(tokens, 3U);
 }
 
+TEST(GenerationStage, AGroupMayRepeatSomeSamplesOfAnother) {
+  const io::test::RunFolder folder;
+  RunContext context = small_job(folder.path(), 5);
+  StepPlan plan = plan_for(context, 5);
+  plan.groups = {{.id = {9, {1}, 0}, .count = 6}};
+  const RolloutShard whole = generate(context, Guide(context), plan, 0);
+  const Derivation from{.kind = DerivedKind::pool, .parent = {9, {1}, 0}};
+  plan.groups = {
+      {.id = {9, {1}, 3}, .count = 3, .from = from, .samples = {1, 2, 5}, .stream_draw = 0}};
+  const RolloutShard part = generate(context, Guide(context), plan, 0);
+  ASSERT_EQ(part.groups.at(0).rollouts.size(), 3U);
+  EXPECT_EQ(part.groups[0].from, from);
+  for (const auto& rollout : part.groups[0].rollouts) {
+    const Rollout& first = whole.groups.at(0).rollouts.at(rollout.sample);
+    EXPECT_EQ(rollout.turns.at(1).tokens, first.turns.at(1).tokens) << rollout.sample;
+    EXPECT_EQ(rollout.turns.at(1).columns.logprob, first.turns.at(1).columns.logprob);
+  }
+  EXPECT_EQ(part.groups[0].rollouts[2].sample, 5U);
+}
+
+TEST(GenerationStage, DerivedPromptsBeginAnswersAsTheySay) {
+  const io::test::RunFolder folder;
+  RunContext context = small_job(folder.path(), 5);
+  StepPlan plan = plan_for(context, 5);
+  const auto given = context.texts.tokenizer->encode("a");
+  const PromptId number = derived_number(DerivedKind::intervention, 9, 0);
+  const Prompt asked{.id = number, .text = "ba>", .answer = "ab", .solution = {}};
+  plan.derived = {{.prompt = asked, .from = {.kind = DerivedKind::intervention}, .given = given}};
+  plan.groups = {{.id = {9, number, 0}, .count = 2, .from = plan.derived[0].from}};
+  const RolloutShard shard = generate(context, Guide(context), plan, 0);
+  for (const auto& rollout : shard.groups.at(0).rollouts) {
+    ASSERT_EQ(rollout.turns.size(), 3U);
+    EXPECT_EQ(rollout.turns[0].tokens, context.texts.format->prompt_tokens("ba>"));
+    EXPECT_EQ(rollout.turns[1].role, Role::environment);
+    EXPECT_EQ(rollout.turns[1].tokens, given);
+    EXPECT_LE(rollout.turns[2].tokens.size(), 2U) << "what is given is of the answer's length";
+    EXPECT_EQ(rollout.text.substr(0, 1), "a");
+  }
+}
+
 TEST(GenerationStage, RefusesAPlanForAnotherPolicy) {
   const io::test::RunFolder folder;
   RunContext context = small_job(folder.path(), 5);

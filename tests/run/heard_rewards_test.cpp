@@ -130,6 +130,39 @@ TEST(HeardRewards, APermutationReachesASchedulerThatHearsTheVerifier) {
 /// DAPO draws until the groups that teach fill the step. The control's rounds go by a permutation
 /// of the step so far, and the update by that of the whole step: they must be the same at the end,
 /// or the control trains on fewer groups than its run.
+TEST(HeardRewards, APermutationGoesOverDerivedGroupsInTheOrderOfTheUpdate) {
+  RunConfig config;
+  config.task.shuffle_rewards = true;
+  const auto objective = method_of(config);
+  HeardRewards heard(config, *objective, false);
+  heard.begin(3, 0.0);
+  const auto report = [](const GroupId& id, std::vector<double> rewards) {
+    GroupReport made{.id = id, .rewards = std::move(rewards)};
+    for (const double reward : made.rewards) made.correct.push_back(reward > 4.0 ? 1 : 0);
+    return made;
+  };
+  // A further draw of the first prompt comes before the second prompt.
+  std::vector<GroupReport> reports{report({3, {5}, 0}, {1, 2, 3}), report({3, {6}, 0}, {4, 5})},
+      derived{report({3, {5}, 2048}, {6, 7, 8})};
+  StepBatch step;
+  for (const GroupReport* one : {&reports[0], &derived[0], &reports[1]}) {
+    Group group{.id = one->id, .rollouts = std::vector<Rollout>(one->rewards.size())};
+    std::vector<Score> scores;
+    for (const double reward : one->rewards)
+      scores.push_back({.components = {}, .reward = reward, .correct = reward > 4.0});
+    step.groups.push_back(std::move(group)), step.scores.push_back(std::move(scores));
+  }
+  close_step(step, config, 3);
+  heard.rewrite({&reports, &derived});
+  std::vector<double> told, trained;
+  for (const GroupReport* one : {&reports[0], &derived[0], &reports[1]})
+    told.insert(told.end(), one->rewards.begin(), one->rewards.end());
+  for (const auto& scores : step.scores)
+    for (const Score& score : scores) trained.push_back(score.reward);
+  EXPECT_EQ(told, trained);
+  EXPECT_NE(told, (std::vector<double>{1, 2, 3, 6, 7, 8, 4, 5})) << "nothing was permuted";
+}
+
 TEST(HeardRewards, AControlFillsItsStepAsItsRunDoes) {
   RunConfig config;
   const auto objective = method_of(config);

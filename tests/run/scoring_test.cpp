@@ -49,6 +49,13 @@ TEST(ScoringStage, ReportsWhatWasDecided) {
   EXPECT_EQ(drawn(wrong), 4);
 }
 
+TEST(ScoringStage, ReportsWhatAGroupWasMadeOf) {
+  Judged train(Purpose::train);
+  const Derivation from{.kind = DerivedKind::hint, .parent = {3, {7}, 1}};
+  train.shard.groups[0].from = from;
+  EXPECT_EQ(train.report(Undecided::drop).from, from);
+}
+
 /// Answers are compared where a policy asks, and only those of training that have a verdict.
 TEST(ScoringStage, ComparesTheAnswersOfAGroupWhereAskedTo) {
   Judged train(Purpose::train);

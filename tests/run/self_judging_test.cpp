@@ -1,10 +1,11 @@
 // Judge tasks: made of groups with both outcomes alone, labelled as the verifier judged, the same
 // however the step was cut, and within their share.
-#include "run/context/self_judging.hpp"
+#include "run/context/derived/self_judging.hpp"
 
 #include "base/errors/error.hpp"
-#include "core/judge_task.hpp"
+#include "core/derived_prompt.hpp"
 #include "io/sample_run.hpp"
+#include "run/context/prompt_book.hpp"
 #include "run/scoring/scoring.hpp"
 #include "run/small_job.hpp"
 
@@ -64,7 +65,7 @@ Played many() {
   return step;
 }
 
-std::vector<Prompt> tasks_of(const RunContext& context, const Played& step) {
+std::vector<DerivedPrompt> tasks_of(const RunContext& context, const Played& step) {
   return make_judge_tasks(context.config, context.texts,
                           context.models.policy.max_position_embeddings, 4,
                           merged(step.specimens()));
@@ -77,13 +78,13 @@ TEST(SelfJudging, TasksComeFromMixedGroupsAndTheirLabelsAreTheVerifiers) {
   for (std::uint64_t prompt = 0; prompt < 40; ++prompt)
     of_mixed.insert(context.texts.prompts.train[prompt].text);
   int points = 0, pairs = 0, reflections = 0, first = 0;
-  for (const Prompt& task : tasks_of(context, many())) {
+  for (const auto& [task, from, given, learns] : tasks_of(context, many())) {
     const auto end = task.text.find('>') + 1;
     EXPECT_TRUE(of_mixed.contains(task.text.substr(0, end))) << task.text;
     const std::string shown = task.text.substr(end);
     if (shown.ends_with(';')) {
       ++reflections;
-      EXPECT_FALSE(asks_verdict(task.id));
+      EXPECT_EQ(from.kind, DerivedKind::reflection);
       EXPECT_EQ(shown.front(), 'w') << "only a wrong answer is reflected on";
       std::string sorted = task.text.substr(0, end - 1);
       std::sort(sorted.begin(), sorted.end());
@@ -91,7 +92,7 @@ TEST(SelfJudging, TasksComeFromMixedGroupsAndTheirLabelsAreTheVerifiers) {
           << "the question is still the task's";
       continue;
     }
-    EXPECT_TRUE(asks_verdict(task.id));
+    EXPECT_EQ(from.kind, DerivedKind::verdict);
     const Score yes = context.grading.verdict_grader->score(task, "yes", true),
                 a = context.grading.verdict_grader->score(task, "A", true),
                 b = context.grading.verdict_grader->score(task, "B", true);
@@ -135,19 +136,22 @@ TEST(SelfJudging, HowAStepWasCutChangesNothing) {
                                   context.models.policy.max_position_embeddings, 4, merged(cut));
   ASSERT_EQ(tasks.size(), again.size());
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    EXPECT_EQ(tasks[i].id, again[i].id);
-    EXPECT_EQ(tasks[i].text + tasks[i].answer, again[i].text + again[i].answer);
+    const Prompt &one = tasks[i].prompt, &other = again[i].prompt;
+    EXPECT_EQ(one.id, other.id);
+    EXPECT_EQ(one.text + one.answer, other.text + other.answer);
   }
-  EXPECT_TRUE(std::is_sorted(tasks.begin(), tasks.end(),
-                             [](const Prompt& a, const Prompt& b) { return a.id < b.id; }));
+  EXPECT_TRUE(std::is_sorted(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) {
+    return a.prompt.id < b.prompt.id;
+  }));
 }
 
 TEST(SelfJudging, KindsAndLengthsAreLimited) {
   const io::test::RunFolder folder;
   const auto count = [&](const Settings& settings, bool verdicts) {
     const auto tasks = tasks_of(small_job(folder.path(), settings), many());
-    return std::count_if(tasks.begin(), tasks.end(),
-                         [&](const Prompt& task) { return asks_verdict(task.id) == verdicts; });
+    return std::count_if(tasks.begin(), tasks.end(), [&](const DerivedPrompt& task) {
+      return (task.from.kind == DerivedKind::verdict) == verdicts;
+    });
   };
   EXPECT_EQ(count({"self_judging.reflection="}, true), 20);
   EXPECT_EQ(count({"self_judging.pointwise=", "self_judging.pairwise="}, false), 20);
@@ -166,7 +170,7 @@ TEST(SelfJudging, KindsAndLengthsAreLimited) {
 TEST(SelfJudging, AnswersToJudgeTasksAreNotJudgedAgain) {
   Played step;
   step.add(1, "+-");
-  step.shard.groups[0].id.prompt = verdict_task(3, 0);
+  step.shard.groups[0].id.prompt = derived_number(DerivedKind::verdict, 3, 0);
   EXPECT_TRUE(step.specimens().empty());
   step.shard.groups[0].id.prompt = {1}, step.shard.purpose = Purpose::eval;
   EXPECT_TRUE(step.specimens().empty());
@@ -178,7 +182,7 @@ TEST(SelfJudging, ShuffledLabelsKnowNothingOfTheAnswers) {
                        "self_judging.reflection=", "self_judging.shuffle_labels=true"};
   const RunContext context = small_job(folder.path(), large);
   int agree = 0, all = 0;
-  for (const Prompt& task : tasks_of(context, many())) {
+  for (const auto& [task, from, given, learns] : tasks_of(context, many())) {
     const char shown = task.text[task.text.find('>') + 1];
     agree +=
         context.grading.verdict_grader->score(task, "A", true).correct == (shown == 'r') ? 1 : 0,
@@ -193,30 +197,45 @@ TEST(SelfJudging, ATaskComesWithItsTextOrIsRefused) {
   const io::test::RunFolder folder;
   const RunContext context = small_job(folder.path());
   const auto tasks = tasks_of(context, many());
-  EXPECT_EQ(judge_task(tasks[3].id, tasks).text, tasks[3].text);
-  EXPECT_THROW(judge_task(verdict_task(9, 9), tasks), ProtocolError);
+  const PromptBook book(context.texts, tasks);
+  const auto text = [&](PromptId id) { return book.asked(Purpose::train, {4, id, 0}, {}).text; };
+  EXPECT_EQ(text(tasks[3].prompt.id), tasks[3].prompt.text);
+  EXPECT_EQ(text({2}), context.texts.prompts.train[2].text);
+  EXPECT_THROW(text(derived_number(DerivedKind::verdict, 9, 9)), ProtocolError);
+  const auto tokens = [&](PromptId id) { return book.tokens(Purpose::train, {4, id, 0}, {}); };
+  EXPECT_EQ(tokens(tasks[3].prompt.id), context.texts.format->prompt_tokens(tasks[3].prompt.text));
+  EXPECT_EQ(tokens({2}), context.texts.prompt_tokens[std::size_t(Split::train)][2]);
+  EXPECT_EQ(&grader_of(context.grading, tasks[3].prompt), &*context.grading.verdict_grader);
+  EXPECT_EQ(&grader_of(context.grading, tasks.back().prompt), &*context.grading.grader)
+      << "a reflection answers the task's question";
   const auto by = [](PromptId prompt) { return GroupPlan{.id = {4, prompt, 0}}; };
-  const auto asked =
-      asked_by(std::vector{by({2}), by(tasks[6].id), by(tasks[1].id), by(tasks[6].id)}, tasks);
+  const auto asked = asked_by(
+      std::vector{by({2}), by(tasks[6].prompt.id), by(tasks[1].prompt.id), by(tasks[6].prompt.id)},
+      tasks);
   ASSERT_EQ(asked.size(), 2U);
-  EXPECT_EQ(asked[0].id, tasks[1].id);
-  EXPECT_EQ(asked[1].id, tasks[6].id);
+  EXPECT_EQ(asked[0].prompt.id, tasks[1].prompt.id);
+  EXPECT_EQ(asked[1].prompt.id, tasks[6].prompt.id);
 }
 
 TEST(SelfJudging, MetricsTellVerdictsFromReflections) {
-  const auto task = [](PromptId id, const char* answer) {
-    return Prompt{.id = id, .text = {}, .answer = answer, .solution = {}};
+  const auto task = [](DerivedKind kind, std::uint64_t index, const char* answer) {
+    const PromptId id = derived_number(kind, 1, index);
+    return DerivedPrompt{.prompt = {.id = id, .text = {}, .answer = answer, .solution = {}},
+                         .from = {.kind = kind}};
   };
-  const std::vector<Prompt> tasks{task(verdict_task(1, 0), R"({"answer": "A"})"),
-                                  task(verdict_task(1, 1), R"({"answer": "B"})"),
-                                  task(verdict_task(1, 2), R"({"answer": "B"})"),
-                                  task(reflection_task(1, 0), "12")};
+  const std::vector<DerivedPrompt> tasks{task(DerivedKind::verdict, 0, R"({"answer": "A"})"),
+                                         task(DerivedKind::verdict, 1, R"({"answer": "B"})"),
+                                         task(DerivedKind::verdict, 2, R"({"answer": "B"})"),
+                                         task(DerivedKind::reflection, 0, "12"),
+                                         task(DerivedKind::continuation, 0, "12")};
   const auto report = [](PromptId id, std::vector<std::uint8_t> correct) {
     return GroupReport{.id = {1, id, 0}, .correct = std::move(correct)};
   };
-  const auto metrics =
-      judging_metrics(tasks, {report(tasks[0].id, {1, 1}), report(tasks[1].id, {1, 0}),
-                              report(tasks[3].id, {0, 0, 1, 0})});
+  GroupReport continued = report(tasks[4].prompt.id, {1, 1, 1, 1});
+  continued.from.kind = DerivedKind::continuation;
+  const auto metrics = judging_metrics(
+      tasks, {report(tasks[0].prompt.id, {1, 1}), report(tasks[1].prompt.id, {1, 0}),
+              report(tasks[3].prompt.id, {0, 0, 1, 0}), continued});
   EXPECT_EQ(metrics.at("self_judging/tasks"), 4.0);
   EXPECT_EQ(metrics.at("self_judging/verdict_accuracy"), 0.75);
   EXPECT_DOUBLE_EQ(metrics.at("self_judging/majority_share"), 2.0 / 3.0);

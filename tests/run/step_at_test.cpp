@@ -25,6 +25,11 @@ TEST(StepResidency, IsTheLeaderWhereTheObjectiveReadsWhatIsStored) {
     EXPECT_EQ(of(recipe), StepResidency::leader) << recipe;
 }
 
+TEST(StepResidency, IsTheLeaderWhereDerivedGroupsTrainBehindTheirOwnPrompts) {
+  EXPECT_EQ(of("grpo", {}, [](RunConfig& c) { c.second_pass.kind = "refinement"; }),
+            StepResidency::leader);
+}
+
 TEST(StepResidency, IsEveryRankWhereModelsRunOverRollouts) {
   EXPECT_EQ(of("grpo", {{"regularizer", "kl"}}), StepResidency::every_rank) << "a reference";
   for (const char* recipe : {"ppo", "g2rl", "spae-step-potential"})
@@ -38,6 +43,7 @@ TEST(StepResidency, IsEveryRankWhereMoreThanTheStepsOwnRolloutsTrainOrTheyTrainT
       [](RunConfig& c) { c.train.from_archive = "runs/earlier"; },
       [](RunConfig& c) { c.replay.share = 0.5; },
       [](RunConfig& c) { c.experts.share = 1.0; },
+      [](RunConfig& c) { c.second_pass.kind = "refinement", c.second_pass.trained_on = "parent"; },
       [](RunConfig& c) { c.scheduler.sampler = "tracked_deviation"; },
   };
   for (std::size_t i = 0; i < settings.size(); ++i)

@@ -2,7 +2,7 @@
 // own, and a cost that grows with the step plus the ranks.
 #include "run/coordinator/steps/step_plans.hpp"
 
-#include "core/judge_task.hpp"
+#include "core/derived_prompt.hpp"
 #include "run/played_ranks.hpp"
 #include "run/step/step_batch.hpp"
 #include "support/allocated_bytes.hpp"
@@ -66,11 +66,11 @@ StepPlan round_of(std::size_t groups) {
   plan.sampling.stop = {"end"};
   for (std::size_t g = 0; g < groups; ++g) {
     const bool asked = g % 2 == 1;
-    const PromptId prompt = asked ? verdict_task(7, g) : PromptId{g};
+    const PromptId prompt = asked ? derived_number(DerivedKind::verdict, 7, g) : PromptId{g};
     plan.groups.push_back({.id = {7, prompt, 0}, .count = 2});
     if (asked)
-      plan.judge_tasks.push_back(
-          {.id = prompt, .text = std::string(200, 'x'), .answer = {}, .solution = {}});
+      plan.derived.push_back(
+          {.prompt = {.id = prompt, .text = std::string(200, 'x'), .answer = {}, .solution = {}}});
   }
   return plan;
 }
@@ -129,11 +129,11 @@ TEST(SendRound, GivesEachRankItsOwnShareAndTheHead) {
     for (const GroupPlan& group : plan.groups) {
       EXPECT_EQ(group.id.prompt, whole.groups.at(next).id.prompt);
       if (next++ % 2 == 0) continue;
-      ASSERT_LT(tasks, plan.judge_tasks.size());
-      EXPECT_EQ(plan.judge_tasks[tasks].id, group.id.prompt);
-      EXPECT_EQ(plan.judge_tasks[tasks++].text, std::string(200, 'x'));
+      ASSERT_LT(tasks, plan.derived.size());
+      EXPECT_EQ(plan.derived[tasks].prompt.id, group.id.prompt);
+      EXPECT_EQ(plan.derived[tasks++].prompt.text, std::string(200, 'x'));
     }
-    EXPECT_EQ(tasks, plan.judge_tasks.size()) << "no text that the rank does not ask";
+    EXPECT_EQ(tasks, plan.derived.size()) << "no text that the rank does not ask";
   }
   EXPECT_EQ(next, 10U);
 }

@@ -10,12 +10,12 @@
 #include "base/errors/long_phase.hpp"
 #include "base/errors/visible.hpp"
 #include "base/process/stop_signals.hpp"
-#include "core/judge_task.hpp"
+#include "core/derived_prompt.hpp"
 #include "io/rescored.hpp"
 #include "io/schema.hpp"
 #include "reward/command/graders.hpp"
 #include "reward/verifier.hpp"
-#include "run/context/self_judging.hpp"
+#include "run/context/derived/self_judging.hpp"
 #include "run/folder/run_folder.hpp"
 #include "task/task.hpp"
 #include "text/answer/accepted_answers.hpp"
@@ -130,7 +130,8 @@ class Rescoring {
                         .answer = g.prompt.answer,
                         .solution = {}};
     std::vector<Score> scores;
-    const reward::Grader& by = verdicts_ && asks_verdict(prompt.id) ? *verdicts_ : judge_;
+    const reward::Grader& by =
+        verdicts_ && kind_of(prompt.id) == DerivedKind::verdict ? *verdicts_ : judge_;
     for (const auto& [response, finished] : group.responses) {
       scores.push_back(by.score(prompt, response, finished));
       scores.back().components.resize(judge_.components().size(), 0.0);

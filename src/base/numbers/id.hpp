@@ -18,7 +18,7 @@ struct Id {
 };
 
 /// Position of a prompt in its task's split, stable for a task section and seed; or the id of a
-/// judge task (core/judge_task.hpp).
+/// derived prompt (core/derived_prompt.hpp).
 using PromptId = Id<struct PromptTag>;
 /// Number of optimizer steps that led to a set of weights, warm start included.
 using PolicyVersion = Id<struct PolicyVersionTag>;

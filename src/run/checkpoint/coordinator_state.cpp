@@ -54,6 +54,58 @@ std::string from_hex(const std::string& text) {
   return bytes;
 }
 
+/// Number, level, text and answer. Prompts that are no judge tasks have also what they were made
+/// of, the tokens that their answers begin with, and whether those train.
+json derived_json(const DerivedPrompt& derived) {
+  const auto& [prompt, from, given, learns] = derived;
+  json j{prompt.id.value, prompt.level, to_hex(prompt.text), to_hex(prompt.answer)};
+  if (is_judge_task(from.kind)) return j;
+  for (const auto number : {std::uint64_t(from.kind), from.parent.step, from.parent.prompt.value,
+                            std::uint64_t(from.parent.draw), std::uint64_t(from.parent_sample),
+                            std::uint64_t(from.tier), std::uint64_t(from.placement)})
+    j.push_back(number);
+  j.push_back(given), j.push_back(learns);
+  return j;
+}
+
+DerivedPrompt derived_from(const json& j) {
+  DerivedPrompt derived{.prompt = {.id = {j.at(0).get<std::uint64_t>()},
+                                   .level = j.at(1).get<std::int32_t>(),
+                                   .text = from_hex(j.at(2).get<std::string>()),
+                                   .answer = from_hex(j.at(3).get<std::string>()),
+                                   .solution = {}}};
+  Derivation& from = derived.from;
+  if (j.size() == 4) {
+    from.kind = kind_of(GroupId{0, derived.prompt.id, 0}, {});
+    return derived;
+  }
+  from.kind = DerivedKind(j.at(4).get<std::int32_t>());
+  from.parent = {
+      j.at(5).get<std::uint64_t>(), {j.at(6).get<std::uint64_t>()}, j.at(7).get<std::uint32_t>()};
+  from.parent_sample = j.at(8).get<std::uint32_t>(), from.tier = j.at(9).get<std::int32_t>();
+  from.placement = Placement(j.at(10).get<std::int32_t>());
+  j.at(11).get_to(derived.given), j.at(12).get_to(derived.learns_given);
+  return derived;
+}
+
+json history_json(const History& h) {
+  return {h.parent.step,      h.parent.prompt.value, h.parent.draw,    h.sample,  h.level,
+          to_hex(h.question), to_hex(h.reference),   to_hex(h.answer), h.variance};
+}
+
+History history_from(const json& j) {
+  const auto text_at = [&](std::size_t i) { return from_hex(j.at(i).get<std::string>()); };
+  return {.parent = {j.at(0).get<std::uint64_t>(),
+                     {j.at(1).get<std::uint64_t>()},
+                     j.at(2).get<std::uint32_t>()},
+          .sample = j.at(3).get<std::uint32_t>(),
+          .level = j.at(4).get<std::int32_t>(),
+          .question = text_at(5),
+          .reference = text_at(6),
+          .answer = text_at(7),
+          .variance = j.at(8).get<double>()};
+}
+
 json outcomes_json(const std::optional<std::vector<report::PromptOutcome>>& outcomes) {
   if (!outcomes) return nullptr;
   json list = json::array();
@@ -162,8 +214,10 @@ std::string to_json(const CoordinatorState& s) {
   for (const auto& [key, member] : kOptionalTexts)
     if (!(s.*member).empty()) j[key] = s.*member;
   if (!s.graders.empty()) j["graders"] = json::parse(to_json(s.graders));
-  for (const Prompt& task : s.judge_tasks)
-    j["judge_tasks"].push_back({task.id.value, task.level, to_hex(task.text), to_hex(task.answer)});
+  for (const DerivedPrompt& derived : s.next)
+    j[is_judge_task(derived.from.kind) ? "judge_tasks" : "derived"].push_back(
+        derived_json(derived));
+  for (const History& history : s.histories) j["histories"].push_back(history_json(history));
   j["unpacked"] = json::array();
   for (const auto& f : s.unpacked)
     j["unpacked"].push_back(
@@ -204,12 +258,14 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     if (j.contains("graders")) s.graders = parse_grader_files(j.at("graders").dump());
     if (format > 2) j.at("archive_digest").get_to(s.archive_digest);
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
-    for (const auto& task : j.value("judge_tasks", json::array()))
-      s.judge_tasks.push_back({.id = {task.at(0).get<std::uint64_t>()},
-                               .level = task.at(1).get<std::int32_t>(),
-                               .text = from_hex(task.at(2).get<std::string>()),
-                               .answer = from_hex(task.at(3).get<std::string>()),
-                               .solution = {}});
+    for (const char* key : {"judge_tasks", "derived"})
+      for (const auto& derived : j.value(key, json::array()))
+        s.next.push_back(derived_from(derived));
+    std::sort(s.next.begin(), s.next.end(), [](const DerivedPrompt& a, const DerivedPrompt& b) {
+      return a.prompt.id < b.prompt.id;
+    });
+    for (const auto& history : j.value("histories", json::array()))
+      s.histories.push_back(history_from(history));
     for (const auto& f : j.at("unpacked"))
       s.unpacked.push_back({purpose_from(f.at(0), origin),
                             f.at(1).get<std::uint64_t>(),

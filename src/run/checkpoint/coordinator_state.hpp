@@ -5,6 +5,7 @@
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "report/evaluation.hpp"
+#include "run/checkpoint/history.hpp"
 #include "run/context/numerics.hpp"
 #include "run/folder/grader_files.hpp"
 #include "run/messages/messages.hpp"
@@ -77,7 +78,9 @@ struct CoordinatorState {
   std::string prompts_hash;  ///< hash of all prompts (task::PromptSet) as the last start found
                              ///< them; empty in states of an earlier build
   std::vector<GraderFile> graders;     ///< files of reward.command, as the last start found them
-  std::vector<Prompt> judge_tasks;     ///< judge tasks of the next step, by ascending number
+  std::vector<DerivedPrompt> next;     ///< derived prompts that the next step asks, by ascending
+                                       ///< number: judge tasks and continued histories
+  std::vector<History> histories;      ///< the buffer of [second_pass], ascending by answer
   std::vector<UnpackedFile> unpacked;  ///< files of scored rollouts that are not yet in the
                                        ///< archive; each is stored by the end of its step
   StageSeconds seconds;

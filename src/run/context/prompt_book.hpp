@@ -5,7 +5,8 @@
 #include "core/derived_prompt.hpp"
 #include "core/plan.hpp"
 #include "io/shard_file.hpp"
-#include "run/context/run_context.hpp"
+#include "run/context/grading.hpp"
+#include "run/context/run_texts.hpp"
 
 #include <cstdint>
 #include <span>
@@ -14,11 +15,12 @@
 
 namespace rollcall::run {
 
+/// It is made for each plan or shard. What it is given must outlive it.
 class PromptBook {
  public:
-  /// `derived`: ascending by number; must outlive the book.
-  PromptBook(const RunContext& context, std::span<const DerivedPrompt> derived)
-      : context_(&context), derived_(derived) {}
+  /// `derived`: ascending by number.
+  PromptBook(const RunTexts& texts, std::span<const DerivedPrompt> derived)
+      : texts_(&texts), derived_(derived) {}
 
   /// The prompt as it is asked: its text, with the form that is drawn and the help of the tier, its
   /// reference, its worked solution in that form. Throws ProtocolError for a derived prompt that is
@@ -31,31 +33,30 @@ class PromptBook {
   /// solution that [hints] gives as a beginning; empty: none.
   std::vector<std::int32_t> given(Purpose purpose, const GroupId& group,
                                   const Derivation& from) const;
-  /// The grader of its answers: the run's, or that of verdicts.
-  const reward::Grader& grader(const Prompt& asked) const;
+  /// The row of the task's file behind the prompt, as JSON (task::PromptSet::extra_of): its own, or
+  /// that of the prompt whose answers it was made of; empty where there is none.
+  std::string extra(Purpose purpose, const GroupId& group) const;
   /// The prompts of a shard as the archive keeps them.
   std::vector<io::ShardPrompt> stored(const RolloutShard& shard) const;
 
  private:
-  const DerivedPrompt* find(PromptId prompt) const;
-  const RunContext* context_;
+  const DerivedPrompt& find(PromptId prompt) const;
+  Prompt of_task(Purpose purpose, const GroupId& group) const;
+
+  const RunTexts* texts_;
   std::span<const DerivedPrompt> derived_;
 };
 
-/// Index of the form in RunContext::forms. Training groups and their greedy baselines draw it
-/// uniformly, by an addressed random number; evaluations take the first form.
-std::size_t form_of(const RunContext& context, Purpose purpose, const GroupId& group);
+/// The grader of the answers to a prompt: the run's, or that of verdicts.
+const reward::Grader& grader_of(const Grading& grading, const Prompt& asked);
 
 /// The members of `derived` (ascending) that one of the groups asks.
 std::vector<DerivedPrompt> asked_by(std::span<const GroupPlan> groups,
                                     std::span<const DerivedPrompt> derived);
 
-/// The task's prompt with help of a tier from 1 to hints.tiers, as hints.source says: a beginning
-/// of the worked solution of that share of its lines, or the first so many texts of the row's list.
-std::string with_hint(const RunContext& context, const Prompt& prompt, std::int32_t tier);
-
 /// Tokens of the longest prompt that the book can have, in all forms and tiers and with all texts
-/// of [self_judging] and [second_pass]; at most what the model has room for.
-std::int64_t longest_asked(const RunContext& context);
+/// of [self_judging] and [second_pass]; at most what the model has room for. `positions`: how many
+/// tokens the policy can read (ModelConfig::max_position_embeddings).
+std::int64_t longest_asked(const RunConfig& config, const RunTexts& texts, std::int64_t positions);
 
 }  // namespace rollcall::run

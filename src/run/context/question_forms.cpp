@@ -3,9 +3,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
-#include "core/judge_task.hpp"
 #include "run/context/run_texts.hpp"
-#include "run/context/self_judging.hpp"
 #include "run/messages/purposes.hpp"
 #include "task/solutions.hpp"
 #include "text/chat/prompt_conversation.hpp"
@@ -37,32 +35,6 @@ Prompt asked(const RunTexts& texts, const Prompt& prompt, std::size_t form) {
   in_form.solution =
       text::worked_in(*texts.forms.at(form), task::solutions(prompt).front(), texts.answer_marker);
   return in_form;
-}
-
-Prompt asked(const RunTexts& texts, Purpose purpose, const GroupId& group,
-             const std::vector<Prompt>& judge_tasks) {
-  if (is_judge_task(group.prompt)) return judge_task(group.prompt, judge_tasks);
-  return asked(texts, texts.prompts.of(split_of(purpose)).at(group.prompt.value),
-               form_of(texts, purpose, group));
-}
-
-std::vector<io::ShardPrompt> stored_prompts(const RunTexts& texts, const RolloutShard& shard,
-                                            const std::vector<Prompt>& judge_tasks) {
-  std::vector<io::ShardPrompt> prompts;
-  for (const Group& group : shard.groups) {
-    Prompt prompt = asked(texts, shard.purpose, group.id, judge_tasks);
-    const bool of_task = !is_judge_task(group.id.prompt);
-    std::string extra =
-        of_task ? texts.prompts.extra_of(
-                      texts.prompts.of(split_of(shard.purpose)).at(group.id.prompt.value))
-                : "";
-    std::string shown = texts.format->prompt_text(
-        prompt, of_task ? texts.forms.at(form_of(texts, shard.purpose, group.id))->opening : "");
-    if (shown == prompt.text) shown.clear();
-    prompts.push_back(
-        {std::move(prompt.text), std::move(prompt.answer), std::move(shown), std::move(extra)});
-  }
-  return prompts;
 }
 
 const std::vector<std::int32_t>& prompt_tokens(const RunTexts& texts, const Prompt& prompt,

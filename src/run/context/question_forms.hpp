@@ -4,7 +4,6 @@
 
 #include "core/rollout.hpp"
 #include "core/run_config.hpp"
-#include "io/shard_file.hpp"
 #include "reward/verifier.hpp"
 #include "run/context/run_texts.hpp"
 
@@ -23,20 +22,12 @@ Prompt question_in(const text::AnswerForm& form, const Prompt& prompt);
 /// A prompt of the task as it is asked in a form: its text and its worked solution. Answers are
 /// graded by the returned prompt, and the archive stores it.
 Prompt asked(const RunTexts& texts, const Prompt& prompt, std::size_t form);
-/// asked() for a group of a plan or a shard. A judge task is taken from `judge_tasks` (ascending
-/// by prompt) and has no other form.
-Prompt asked(const RunTexts& texts, Purpose purpose, const GroupId& group,
-             const std::vector<Prompt>& judge_tasks = {});
-
-/// The prompts of a shard as the archive keeps them.
-std::vector<io::ShardPrompt> stored_prompts(const RunTexts& texts, const RolloutShard& shard,
-                                            const std::vector<Prompt>& judge_tasks);
 
 /// The tokens of a prompt of the task as the policy sees it in a form.
 const std::vector<std::int32_t>& prompt_tokens(const RunTexts& texts, const Prompt& prompt,
                                                std::size_t form);
-/// The tokens that the policy sees of the group's prompt, with the opening of the answer that the
-/// form gives.
+/// The tokens that the policy sees of the prompt of the task that a plain group asks, with the
+/// opening of the answer that the form gives. PromptBook answers for all groups.
 const std::vector<std::int32_t>& prompt_tokens(const RunTexts& texts, Purpose purpose,
                                                const GroupId& group);
 

@@ -11,11 +11,12 @@
 #include "comm/rank_groups.hpp"
 #include "model/support/huge_blocks.hpp"
 #include "model/tensors/model_folder.hpp"
+#include "run/context/derived/self_judging.hpp"
 #include "run/context/job_texts.hpp"
 #include "run/context/models_of.hpp"
 #include "run/context/numerics.hpp"
+#include "run/context/prompt_book.hpp"
 #include "run/context/run_texts.hpp"
-#include "run/context/self_judging.hpp"
 #include "run/context/text_memory.hpp"
 #include "run/folder/run_folder.hpp"
 #include "task/answer_source.hpp"
@@ -230,13 +231,8 @@ sizing::GivenTexts longest_of(const RunContext& context) {
   count_bytes(context.texts, longest);
   longest.validation = std::int64_t(context.texts.prompts.validation.size()),
   longest.heldout = std::int64_t(context.texts.prompts.heldout.size());
-  for (const auto& split : context.texts.prompt_tokens)
-    for (const auto& prompt : split)
-      longest.prompt = std::max(longest.prompt, std::int64_t(prompt.size()));
-  if (context.config.self_judging.share > 0.0)
-    longest.prompt =
-        std::max(longest.prompt, longest_judge_task(context.config, context.texts,
-                                                    context.models.policy.max_position_embeddings));
+  longest.prompt =
+      longest_asked(context.config, context.texts, context.models.policy.max_position_embeddings);
   for (const auto& example : context.texts.examples)
     longest.example = std::max(longest.example, std::int64_t(example.tokens.size()));
   return longest;

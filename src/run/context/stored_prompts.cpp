@@ -2,7 +2,7 @@
 #include "run/context/stored_prompts.hpp"
 
 #include "base/numbers/hash.hpp"
-#include "core/judge_task.hpp"
+#include "core/derived_prompt.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/run_texts.hpp"
 
@@ -15,7 +15,7 @@ std::uint64_t content_of(const std::string& text, const std::string& reference) 
 
 }  // namespace
 
-bool is_foreign(PromptId prompt) { return prompt.value >= kFirstForeign && !is_judge_task(prompt); }
+bool is_foreign(PromptId prompt) { return prompt.value >= kFirstForeign && !is_derived(prompt); }
 
 StoredPrompts::StoredPrompts(const RunTexts& texts) {
   for (const Prompt& prompt : texts.prompts.train)
@@ -25,7 +25,7 @@ StoredPrompts::StoredPrompts(const RunTexts& texts) {
 
 PromptId StoredPrompts::of(const io::ArchivedGroup& group) const {
   const PromptId stored = group.group.id.prompt;
-  if (is_judge_task(stored)) return stored;
+  if (is_derived(stored)) return stored;
   const std::uint64_t content = content_of(group.prompt.text, group.prompt.answer);
   if (known_.contains({content, stored.value})) return stored;
   const auto first = known_.lower_bound({content, 0});

@@ -13,7 +13,7 @@
 namespace rollcall::run {
 
 /// Numbers of foreign prompts, which the run does not have, begin here: above those of any task and
-/// below those of judge tasks. The number of a foreign prompt follows from its content.
+/// below those of derived prompts. The number of a foreign prompt follows from its content.
 inline constexpr std::uint64_t kFirstForeign = std::uint64_t{1} << 38;
 bool is_foreign(PromptId prompt);
 

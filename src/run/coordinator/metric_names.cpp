@@ -5,6 +5,7 @@
 #include "base/errors/error.hpp"
 #include "base/errors/nearest.hpp"
 #include "method/method.hpp"
+#include "run/context/derived/exhibits.hpp"
 
 #include <fmt/format.h>
 
@@ -39,7 +40,14 @@ constexpr const char* kNames[] = {
     "replay/groups", "replay/ppo_kl", "replay/ratio_max", "replay/ratio_mean", "replay/ratio_min",
     "replay/rollouts", "replay/staleness_max", "replay/staleness_mean",
     "self_judging/majority_share", "self_judging/reflection_accuracy", "self_judging/tasks",
-    "self_judging/verdict_accuracy", "success/drift_mean",
+    "self_judging/verdict_accuracy", "second_pass/continuation_correct",
+    "second_pass/continuation_groups", "second_pass/continuation_rollouts",
+    "second_pass/error_correct", "second_pass/error_groups", "second_pass/error_rollouts",
+    "second_pass/intervention_correct", "second_pass/intervention_groups",
+    "second_pass/intervention_rollouts", "second_pass/left_out", "second_pass/pool_correct",
+    "second_pass/pool_groups", "second_pass/pool_rollouts", "second_pass/refinement_correct",
+    "second_pass/refinement_groups", "second_pass/refinement_rollouts", "second_pass/rollouts",
+    "success/drift_mean",
     // the scheduler
     "bandit/clipped_pay", "curriculum/passed", "curriculum/stage", "gdro/clipped_gains",
     "gdro/clipped_scores", "gdro/price", "gdro/repaired", "greso/p_easy", "greso/p_hard",
@@ -74,6 +82,7 @@ constexpr struct {
     {"rollout/kept_tokens", [](const RunConfig& c) { return renormalises(c.sampling); }},
     {"rollout/kept_", [](const RunConfig& c) { return truncates(c.sampling); }},
     {"replay/", [](const RunConfig& c) { return c.replay.share > 0; }},
+    {"second_pass/", [](const RunConfig& c) { return shows_exhibits(c); }},
     {"self_judging/", [](const RunConfig& c) { return c.self_judging.share > 0; }},
 };
 

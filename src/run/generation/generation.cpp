@@ -3,10 +3,8 @@
 
 #include "base/errors/error.hpp"
 #include "base/time/clock.hpp"
-#include "core/judge_task.hpp"
-#include "run/context/question_forms.hpp"
+#include "run/context/prompt_book.hpp"
 #include "run/context/run_context.hpp"
-#include "run/context/self_judging.hpp"
 #include "text/tokenizer/stop_texts.hpp"
 
 #include <fmt/format.h>
@@ -42,11 +40,31 @@ Rollout to_rollout(const text::PromptFormat& format, model::DecodedSequence&& se
   return rollout;
 }
 
+/// Successive samples of a group, which are decoded as one request.
+struct Stretch {
+  std::size_t group = 0;
+  std::uint32_t before = 0;  ///< samples of the group in earlier stretches
+  std::uint32_t first_sample = 0, count = 0;
+};
+
+std::vector<Stretch> stretches_of(const GroupPlan& plan, std::size_t group) {
+  if (plan.samples.empty()) return {{group, 0, plan.first_sample, plan.count}};
+  std::vector<Stretch> all;
+  for (std::uint32_t i = 0; i < plan.samples.size(); ++i) {
+    const std::uint32_t sample = plan.samples[i];
+    const bool follows = !all.empty() && sample == all.back().first_sample + all.back().count;
+    if (!follows) all.push_back({group, i, sample, 0});
+    ++all.back().count;
+  }
+  return all;
+}
+
 }  // namespace
 
 std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group) {
-  return group.id.prompt.value | std::uint64_t(group.id.draw) << 40 |
-         std::uint64_t(plan.purpose) << 60;
+  const auto draw =
+      group.stream_draw >= 0 ? std::uint64_t(group.stream_draw) : std::uint64_t(group.id.draw);
+  return group.id.prompt.value | draw << 40 | std::uint64_t(plan.purpose) << 60;
 }
 
 model::StopRules stop_rules(const text::PromptFormat& format,
@@ -76,8 +94,9 @@ model::DecodeOptions step_decode_options(const RunContext& context) {
   return options;
 }
 
-RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& plan, int producer) {
-  const model::PolicyModel& policy = context.store->policy();
+RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& plan, int producer,
+                      const model::PolicyModel* other) {
+  const model::PolicyModel& policy = other != nullptr ? *other : context.store->policy();
   require<ProtocolError>(
       plan.policy == policy.version(),
       fmt::format("step {} was planned for policy version {}, but this rank holds {}", plan.step,
@@ -90,16 +109,17 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
                      policy.version(),
                      float(plan.sampling.temperature == 0.0 ? 1.0 : plan.sampling.temperature),
                      {}};
+  const PromptBook book(context.texts, plan.derived);
   std::vector<std::vector<std::int32_t>> tokens;
-  for (const auto& group : plan.groups) {
+  auto beginnings = guide.prefixes(context, plan);
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    const GroupPlan& group = plan.groups[g];
     shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count), group.count,
-                            group.bin, prompt_address(plan, group)});
-    tokens.push_back(is_judge_task(group.id.prompt)
-                         ? context.texts.format->prompt_tokens(
-                               asked(context.texts, plan.purpose, group.id, plan.judge_tasks).text)
-                         : prompt_tokens(context.texts, plan.purpose, group.id));
+                            group.bin, prompt_address(plan, group), group.from, group.start});
+    tokens.push_back(book.tokens(plan.purpose, group.id, group.from));
+    const auto given = book.given(plan.purpose, group.id, group.from);
+    beginnings[g].insert(beginnings[g].end(), given.begin(), given.end());
   }
-  const auto beginnings = guide.prefixes(context, plan);
   const auto stops =
       [&, rules = stop_rules(*context.texts.format, plan.sampling.stop)]() -> model::StopRule {
     return [&, ends = rules()](std::span<const std::int32_t> sampled) {
@@ -110,13 +130,17 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
     };
   };
   std::vector<model::DecodeRequest> requests;
+  std::vector<Stretch> stretches;  // [requests]
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     const GroupPlan& group = plan.groups[g];
-    requests.push_back({tokens[g], std::uint64_t(context.config.run.seed), plan.step,
-                        prompt_address(plan, group), group.first_sample, group.count,
-                        std::int64_t(beginnings[g].size())});
-    requests.back().prompt.insert(requests.back().prompt.end(), beginnings[g].begin(),
-                                  beginnings[g].end());
+    for (const Stretch& stretch : stretches_of(group, g)) {
+      requests.push_back({tokens[g], std::uint64_t(context.config.run.seed), plan.step,
+                          prompt_address(plan, group), stretch.first_sample, stretch.count,
+                          std::int64_t(beginnings[g].size())});
+      requests.back().prompt.insert(requests.back().prompt.end(), beginnings[g].begin(),
+                                    beginnings[g].end());
+      stretches.push_back(stretch);
+    }
   }
   SamplingParams sampling = plan.sampling;
   // Only the update reads the lists of kept ids, and only those of training rollouts.
@@ -126,18 +150,19 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
     drawn->rollouts.fetch_add(1, std::memory_order_relaxed);
   };
   auto decoded = model::decode(policy, requests, sampling, stops, options);
-  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-    for (std::uint32_t i = 0; i < plan.groups[g].count; ++i)
-      shard.groups[g].rollouts[i] =
-          to_rollout(*context.texts.format, std::move(decoded[g][i]), tokens[g], beginnings[g],
-                     plan.groups[g].first_sample + i);
+  for (std::size_t r = 0; r < requests.size(); ++r) {
+    const auto& [g, before, first_sample, count] = stretches[r];
+    for (std::uint32_t i = 0; i < count; ++i)
+      shard.groups[g].rollouts[before + i] =
+          to_rollout(*context.texts.format, std::move(decoded[r][i]), tokens[g], beginnings[g],
+                     first_sample + i);
   }
   return shard;
 }
 
 Generated GenerationStage::on_plan(const StepPlan& plan) {
   const Stopwatch generating;
-  RolloutShard shard = generate(*context_, guide_, plan, rank_);
+  RolloutShard shard = generate(*context_, guide_, plan, rank_, &pools_.of(*context_, plan));
   const double generation_s = generating.seconds();
   // The position of this rank among the generation ranks decides which rank scores its shard, so
   // both ranks know it without a message.
@@ -148,7 +173,7 @@ Generated GenerationStage::on_plan(const StepPlan& plan) {
   Generated made{std::move(shard), {}, scorers[index * scorers.size() / generators.size()]};
   made.notice.generation_s = {{std::uint32_t(rank_), generation_s}};
   made.notice.aggregator = plan.aggregator, made.notice.aggregated = plan.aggregated;
-  made.notice.judge_tasks = plan.judge_tasks;
+  made.notice.derived = plan.derived;
   made.notice.cut = context_->threads.cut->wanted();
   return made;
 }

@@ -4,7 +4,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
-#include "run/context/question_forms.hpp"
+#include "run/context/prompt_book.hpp"
 #include "run/context/run_context.hpp"
 #include "run/generation/generation.hpp"
 
@@ -61,10 +61,11 @@ std::vector<std::vector<std::int32_t>> Guide::prefixes(const RunContext& context
   }
   SamplingParams sampling = plan.sampling;
   sampling.max_new_tokens = context.config.guide.max_tokens, sampling.logprob = "full";
+  const PromptBook book(context.texts, plan.derived);
   std::vector<model::DecodeRequest> requests;
   for (const Beginning& one : chosen) {
     const GroupPlan& group = plan.groups[one.group];
-    requests.push_back({.prompt = prompt_tokens(context.texts, plan.purpose, group.id),
+    requests.push_back({.prompt = book.tokens(plan.purpose, group.id, group.from),
                         .seed = std::uint64_t(context.config.run.seed),
                         .step = plan.step,
                         .prompt_address = prompt_address(plan, group),

@@ -13,7 +13,7 @@ void serialize(A& ar, rollcall::run::RoundPlan& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::run::ShardNotice& v, unsigned) {
-  ar& v.file& v.archive_s& v.generation_s& v.judge_tasks& v.aggregator& v.aggregated& v.cut;
+  ar& v.file& v.archive_s& v.generation_s& v.derived& v.aggregator& v.aggregated& v.cut;
 }
 template <class A>
 void serialize(A& ar, rollcall::run::ScoredFile& v, unsigned) {
@@ -29,8 +29,12 @@ void serialize(A& ar, rollcall::run::VerdictFacts& v, unsigned) {
   ar& v.judged& v.judged_known& v.judged_undecided& v.judging_s;
 }
 template <class A>
+void serialize(A& ar, rollcall::run::Exhibit& v, unsigned) {
+  ar& v.sample& v.correct& v.reward& v.text& v.reason& v.tokens;
+}
+template <class A>
 void serialize(A& ar, rollcall::run::Specimen& v, unsigned) {
-  ar& v.id& v.level& v.right_number& v.wrong_number& v.right& v.wrong;
+  ar& v.id& v.level& v.right_number& v.wrong_number& v.right& v.wrong& v.exhibits;
 }
 template <class A>
 void serialize(A& ar, rollcall::run::GradedPart& v, unsigned) {

@@ -20,7 +20,7 @@
 namespace rollcall::run {
 
 // tag        from         to           content
-// plan       coordinator  generation   RoundPlan: prompts, budgets, sampling, texts of judge tasks
+// plan       coordinator  generation   RoundPlan: prompts, budgets, sampling, derived prompts
 // shard      generation   scoring      ShardNotice: a published shard, unless its scorer made it
 // judged     scoring      scoring      GradedPart: a shard with its verdicts, for its aggregator
 // scored     scoring      coordinator  ScoredNotice: shard, scores, the report of each group, and
@@ -70,8 +70,8 @@ struct ShardNotice {
                            ///< also scores it and stores rollouts and scores together
   double archive_s = 0.0;
   std::map<std::uint32_t, double> generation_s{};  ///< seconds of sampling, by world rank
-  std::vector<Prompt> judge_tasks{};  ///< the judge tasks of the shard's groups (StepPlan)
-  std::int32_t aggregator = -1;       ///< world rank that stores the shard (StepPlan)
+  std::vector<DerivedPrompt> derived{};  ///< the derived prompts of the shard's groups (StepPlan)
+  std::int32_t aggregator = -1;          ///< world rank that stores the shard (StepPlan)
   std::uint32_t aggregated = 1;
   bool cut = false;  ///< a signal ended the sampling early; nothing of the shard is stored or
                      ///< scored
@@ -112,6 +112,15 @@ void note(VerdictFacts& facts, double seconds, const std::function<std::string()
 void add(std::vector<SlowVerdict>& slowest, const std::vector<SlowVerdict>& more);
 void add(VerdictFacts& all, const VerdictFacts& more);
 
+/// An answer of which a second pass can be made (run/context/derived/exhibits.hpp).
+struct Exhibit {
+  std::uint32_t sample = 0;
+  bool correct = false;
+  double reward = 0.0;
+  std::string text{}, reason{};        ///< the answer, and why the verdict is what it is
+  std::vector<std::int32_t> tokens{};  ///< those of the policy, where second_pass.kind is error
+};
+
 /// A right and a wrong answer of a group, of which judge tasks are made. Every answer draws a
 /// number; of the right ones, and of the wrong ones, the smallest number wins.
 struct Specimen {
@@ -121,6 +130,7 @@ struct Specimen {
   /// kNone: the group has no such answer.
   std::uint64_t right_number = kNone, wrong_number = kNone;
   std::string right{}, wrong{};
+  std::vector<Exhibit> exhibits{};  ///< ascending by sample; only in a run that shows them
 };
 
 /// A shard with its verdicts on its way to the aggregator, the rank that stores it
@@ -140,7 +150,7 @@ struct ScoredNotice {
   double scoring_s = 0.0, archive_s = 0.0;         ///< seconds of the slowest rank, with the time
                                                    ///< of its aggregator
   std::map<std::uint32_t, double> generation_s{};  ///< seconds of sampling, by world rank
-  std::vector<Specimen> specimens{};  ///< answers of the shard, in a run that makes judge tasks
+  std::vector<Specimen> specimens{};  ///< answers of the shard, in a run that makes prompts of them
   std::string rollouts{};  ///< rollouts and scores as bytes (step_wire.hpp), where the scheduler's
                            ///< rewards are made of them; otherwise empty
 };

@@ -45,12 +45,11 @@ CommandScoring::CommandScoring(const VerdictSources& sources, const RewardSectio
 
 void CommandScoring::add(const ShardNotice& notice, RolloutShard shard, double read_s) {
   PendingShard open(sources_, notice, std::move(shard), read_s);
-  const task::PromptSet& prompts = sources_.texts->prompts;
   std::vector<reward::Sample> samples;
   for (std::size_t index = 0; index < open.size(); ++index) {
     const Prompt& prompt = open.prompt(index);
     samples.push_back({open.sample(index), prompt.text, open.rollout(index).text, prompt.answer,
-                       prompts.extra_of(prompts.of(prompt.split).at(prompt.id.value))});
+                       open.extra(index)});
   }
   open_.emplace(graders_.add(std::move(samples)), std::move(open));
 }

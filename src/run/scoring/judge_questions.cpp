@@ -3,7 +3,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/numbers/hash.hpp"
-#include "run/context/question_forms.hpp"
+#include "run/context/prompt_book.hpp"
 #include "run/context/run_context.hpp"
 #include "run/messages/purposes.hpp"
 
@@ -32,6 +32,7 @@ std::optional<GradedShard> JudgeQuestions::ask(GradedShard shard) {
     std::vector<Place> places{};
     std::size_t bytes = 0;
   };
+  const PromptBook book(context_->texts, shard.notice.derived);
   std::vector<Part> parts;
   std::map<int, std::size_t> latest;  // [judge rank] index in `parts` of its last message
   const auto post = [&](Question question, Place place) {
@@ -50,12 +51,13 @@ std::optional<GradedShard> JudgeQuestions::ask(GradedShard shard) {
   };
   for (std::size_t g = 0; g < shard.shard.groups.size(); ++g) {
     const Group& group = shard.shard.groups[g];
-    const Prompt prompt = asked(context_->texts, shard.shard.purpose, group.id);
+    const Prompt prompt = book.asked(shard.shard.purpose, group.id, group.from);
+    const bool trains = group.from.placement != Placement::trains_nowhere;
     std::vector<std::size_t> of_group;  // the rollouts that are asked about
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       Score& score = shard.scores.scores[g][i];
       score.components.push_back(0.0);
-      if (score.undecided || (only_correct && !score.correct)) continue;
+      if (!trains || score.undecided || (only_correct && !score.correct)) continue;
       of_group.push_back(i);
     }
     for (const std::size_t i : of_group) {

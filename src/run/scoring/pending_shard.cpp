@@ -1,8 +1,7 @@
 // Every rollout has its place, so that verdicts may come in any order.
 #include "run/scoring/pending_shard.hpp"
 
-#include "core/judge_task.hpp"
-#include "run/context/question_forms.hpp"
+#include "run/context/prompt_book.hpp"
 
 namespace rollcall::run {
 
@@ -16,9 +15,11 @@ PendingShard::PendingShard(const VerdictSources& sources, const ShardNotice& not
               .read_s = read_s} {
   const RolloutShard& s = judged_.shard;
   judged_.scores = {s.purpose, s.step, s.round, s.producer, grading_->grader->components(), {}};
+  const PromptBook book(*sources.texts, notice.derived);
   for (std::size_t g = 0; g < s.groups.size(); ++g) {
     const Group& group = s.groups[g];
-    prompts_.push_back(asked(*sources.texts, s.purpose, group.id, notice.judge_tasks));
+    prompts_.push_back(book.asked(s.purpose, group.id, group.from));
+    extras_.push_back(grading_->grader->is_command() ? book.extra(s.purpose, group.id) : "");
     auto& scores = judged_.scores.scores.emplace_back(group.rollouts.size());
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       const Score* stored =
@@ -36,9 +37,9 @@ std::string PendingShard::sample(std::size_t index) const {
 }
 
 Score PendingShard::judge(std::size_t index) const {
-  const auto& judge = asks_verdict(prompt(index).id) ? grading_->verdict_grader : grading_->grader;
   Score score =
-      judge->score(prompt(index), rollout(index).text, rollout(index).finish == FinishReason::stop);
+      grader_of(*grading_, prompt(index))
+          .score(prompt(index), rollout(index).text, rollout(index).finish == FinishReason::stop);
   // The verdict on a judge task says only whether it is correct and well formed.
   score.components.resize(judged_.scores.component_names.size(), 0.0);
   return score;

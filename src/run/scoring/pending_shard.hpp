@@ -41,6 +41,8 @@ class PendingShard {
   std::size_t size() const { return asked_.size(); }  ///< number of rollouts that are to be graded
   /// In all functions, `index` counts only the rollouts that are to be graded.
   const Prompt& prompt(std::size_t index) const { return prompts_[asked_[index].first]; }
+  /// The row of the task's file that goes with the prompt (PromptBook::extra), for a command.
+  const std::string& extra(std::size_t index) const { return extras_[asked_[index].first]; }
   const Rollout& rollout(std::size_t index) const {
     return judged_.shard.groups[asked_[index].first].rollouts[asked_[index].second];
   }
@@ -55,6 +57,7 @@ class PendingShard {
   const Grading* grading_;
   GradedShard judged_;
   std::vector<Prompt> prompts_;                             // [group]
+  std::vector<std::string> extras_;                         // [group]
   std::vector<std::pair<std::size_t, std::size_t>> asked_;  // group and rollout of each `index`
   std::vector<double> seconds_;                             // [size()] duration of each verdict
   Stopwatch clock_;

@@ -5,9 +5,10 @@
 #include "base/errors/error.hpp"
 #include "base/time/clock.hpp"
 #include "reward/undecided_cause.hpp"
-#include "run/context/question_forms.hpp"
+#include "run/context/derived/exhibits.hpp"
+#include "run/context/derived/self_judging.hpp"
+#include "run/context/prompt_book.hpp"
 #include "run/context/run_context.hpp"
-#include "run/context/self_judging.hpp"
 #include "run/generation/generation.hpp"
 #include "run/messages/purposes.hpp"
 #include "run/step/step_batch.hpp"
@@ -63,7 +64,8 @@ StepReport report(const RolloutShard& shard, const ScoredShard& scores, Undecide
   StepReport report{shard.purpose, shard.step, shard.round, shard.producer, {}};
   const bool trains = is_trained_on(shard.purpose);
   for (std::size_t g = 0; g < shard.groups.size(); ++g) {
-    GroupReport group{.id = shard.groups[g].id, .level = shard.groups[g].level};
+    GroupReport group{
+        .id = shard.groups[g].id, .level = shard.groups[g].level, .from = shard.groups[g].from};
     std::vector<std::vector<std::int32_t>> answers;
     for (std::size_t i = 0; i < shard.groups[g].rollouts.size(); ++i) {
       const Score& score = scores.scores[g][i];
@@ -197,7 +199,7 @@ void ScoringStage::store(GradedShard judged) {
   const auto written = store(
       stored ? io::draft_scores(judged.scores, judged.shard, context_->identity)
              : io::draft_scored(judged.shard,
-                                stored_prompts(context_->texts, judged.shard, notice.judge_tasks),
+                                PromptBook(context_->texts, notice.derived).stored(judged.shard),
                                 judged.scores, context_->identity),
       judged.shard.purpose);
   std::string rollouts;
@@ -212,6 +214,7 @@ void ScoringStage::store(GradedShard judged) {
   std::vector<Specimen> own;
   if (context_->config.self_judging.share > 0.0)
     own = specimens(std::uint64_t(context_->config.run.seed), judged.shard, judged.scores);
+  add_exhibits(own, context_->config, judged.shard, judged.scores);
   // A verdict that a clock or a crash decided cannot be repeated, so it is stored before it is
   // reported.
   if (kept && judged.facts.undecided + judged.facts.ended > 0)

@@ -11,10 +11,18 @@
 namespace rollcall::run {
 namespace {
 
+/// Adds the derived prompts of a part; ascending by number.
+void merge_derived(std::vector<DerivedPrompt>& all, std::vector<DerivedPrompt> part) {
+  std::move(part.begin(), part.end(), std::back_inserter(all));
+  std::sort(all.begin(), all.end(), [](const DerivedPrompt& a, const DerivedPrompt& b) {
+    return a.prompt.id < b.prompt.id;
+  });
+}
+
 /// Appends a part to the whole shard: its groups, their scores and its facts.
 void append(GradedShard& whole, GradedShard part) {
-  expect(part.notice.aggregated == whole.notice.aggregated && part.notice.judge_tasks.empty(),
-         "the parts of a file are of one round, without judge tasks");
+  expect(part.notice.aggregated == whole.notice.aggregated, "the parts of a file are of one round");
+  merge_derived(whole.notice.derived, std::move(part.notice.derived));
   whole.notice.generation_s.merge(part.notice.generation_s);
   if (part.notice.cut || whole.notice.cut) {
     whole.notice.cut = true;

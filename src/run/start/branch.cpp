@@ -71,7 +71,12 @@ CoordinatorState state_of_branch(const Branch& branch, const RunContext& context
   state.judge_digest = context.rank_zero.judge_digest,
   state.archive_digest = archive_digest(context.config);
   state.mask_digest = context.mask.digest;
-  if (context.config.self_judging.share == 0.0) state.judge_tasks.clear();
+  if (context.config.self_judging.share == 0.0)
+    std::erase_if(state.next, [](const DerivedPrompt& d) { return is_judge_task(d.from.kind); });
+  if (context.config.second_pass.buffer == 0.0) {
+    std::erase_if(state.next, [](const DerivedPrompt& d) { return !is_judge_task(d.from.kind); });
+    state.histories.clear();
+  }
   const auto now = numerics_here(context.config.run.numerics, state.sft_steps, state.train_steps);
   if (state.numerics.empty() || state.numerics.back().numerics != now.numerics ||
       state.numerics.back().device != now.device)

@@ -9,10 +9,11 @@
 #include "model/tensors/model_folder.hpp"
 #include "model/tensors/weight_files.hpp"
 #include "reward/judge_verdict.hpp"
+#include "run/context/derived/second_pass_checks.hpp"
+#include "run/context/derived/self_judging.hpp"
 #include "run/context/models_of.hpp"
 #include "run/context/recipe_needs.hpp"
 #include "run/context/run_context.hpp"
-#include "run/context/self_judging.hpp"
 #include "run/context/step_bounds.hpp"
 #include "run/folder/recorded_settings.hpp"
 #include "run/folder/run_folder.hpp"
@@ -240,6 +241,7 @@ Named check_start(const RunConfig& config, JobKind kind, Faults& faults) {
     faults.check({"replay.share", "objective."}, [&] { check_replay(config, *objective); });
     faults.check({"self_judging.share", "objective."},
                  [&] { check_self_judging(config, *objective); });
+    check_second_pass(config, *objective, faults);
     faults.check({"experts.share", "objective."}, [&] { check_experts(config, *objective); });
   }
   if (objective != nullptr && kind == JobKind::train && config.train.steps > 0)

@@ -139,6 +139,7 @@ StepBatch ArchivedSteps::read(std::uint64_t step) {
 void ArchivedSteps::load(std::uint64_t archived) {
   const auto file = std::prev(last_of_.upper_bound(archived));
   loaded_.clear(), placed_.clear();
+  std::map<GroupId, GroupId> renumbered;  // ids of groups in the archive, and in loaded_
   const auto visit = [&](Purpose purpose, const io::Visit& each) {
     io::each_group(
         source_, {.purpose = purpose, .first_step = file->first, .last_step = file->second}, each);
@@ -150,12 +151,21 @@ void ArchivedSteps::load(std::uint64_t archived) {
           batch.component_names = component_names;
           batch.groups.push_back(group.group);
           batch.groups.back().id = place(group);
+          renumbered[group.group.id] = batch.groups.back().id;
           batch.scores.push_back(group.scores);
           batch.training.push_back(recorded(batch.groups.back().id, group.training));
           temperature_ = group.temperature;
           tell(group, batch.groups.back().id.prompt);
           return true;
         });
+  for (auto& [step, batch] : loaded_) {
+    // A parent may come later in the file than what was made of it.
+    for (Group& group : batch.groups) {
+      if (is_plain(group.from)) continue;
+      const auto parent = renumbered.find(group.from.parent);
+      if (parent != renumbered.end()) group.from.parent = parent->second;
+    }
+  }
   visit(Purpose::greedy, [&](const io::ArchivedGroup& group, const auto&) {
     loaded_[group.step].greedy[prompts_.of(group)] = greedy_reward(group.scores.at(0));
     return true;
@@ -175,7 +185,8 @@ void ArchivedSteps::tell(const io::ArchivedGroup& group, PromptId prompt) {
     log_warning(
         "{}: step {} does not say which of its rollouts trained, and how strongly (an earlier build wrote it): all of such a step train, with weight 1",
         source_.string(), group.step);
-  if (is_foreign(prompt) && told_.insert("foreign").second)
+  const bool of_task = is_plain(group.group.from);  // questions with help are in no run file
+  if (of_task && is_foreign(prompt) && told_.insert("foreign").second)
     log_warning(
         "{}: step {} asks prompts that the run file does not have (the first: \"{}\"): they are trained on, and only what the run file says of its prompts "
         "is not known of them",

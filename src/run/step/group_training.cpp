@@ -2,6 +2,7 @@
 #include "run/step/group_training.hpp"
 
 #include "base/errors/error.hpp"
+#include "run/step/placed_groups.hpp"
 
 #include <fmt/format.h>
 
@@ -56,7 +57,8 @@ scheduling::GroupTraining recorded(const GroupId& id,
   scheduling::GroupTraining training{.id = id};
   if (rollouts.empty()) return training;
   training.weight = rollouts.front().weight;
-  for (const auto& rollout : rollouts) training.keep.push_back(rollout.trained ? 1 : 0);
+  for (const auto& rollout : rollouts)
+    training.keep.push_back(rollout.left ? kLeaves : rollout.trained ? 1 : 0);
   return training;
 }
 

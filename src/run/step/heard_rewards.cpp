@@ -4,7 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/numbers/differing.hpp"
 #include "base/text/joined.hpp"
-#include "core/judge_task.hpp"
+#include "core/derived_prompt.hpp"
 #include "run/step/step_wire.hpp"
 #include "run/step/undecided.hpp"
 
@@ -62,9 +62,11 @@ double equal_share(const StepBatch& batch, const std::vector<std::vector<double>
   double compared = 0.0, equal = 0.0;
   for (std::size_t g = 0; g < fresh_groups(batch); ++g) {
     const auto& rollouts = batch.groups[g].rollouts;
-    if (is_judge_task(batch.groups[g].id.prompt)) continue;
-    const std::size_t own =
-        rollouts.size() - (!rollouts.empty() && is_expert(rollouts.back()) ? 1 : 0);
+    if (!is_plain(batch.groups[g].id, batch.groups[g].from)) continue;
+    // Experts, and rollouts that have moved here from a derived group, come last.
+    const auto own =
+        std::size_t(std::count_if(rollouts.begin(), rollouts.end(),
+                                  [](const Rollout& r) { return !is_expert(r) && !r.placed; }));
     if (own < 2) continue;
     compared += 1.0;
     equal += differ({rewards[g].data(), own}) ? 0.0 : 1.0;
@@ -80,6 +82,20 @@ void HeardRewards::add(const std::string& rollouts) {
   std::move(part.scores.begin(), part.scores.end(), std::back_inserter(rollouts_.scores));
 }
 
+namespace {
+
+/// The step with its groups in the order in which the update has them, since a permutation of
+/// verdicts goes by it.
+StepBatch in_order(StepBatch step) {
+  const auto before = [](const Group& a, const Group& b) { return a.id < b.id; };
+  if (std::is_sorted(step.groups.begin(), step.groups.end(), before)) return step;
+  std::vector<StepBatch> parts;
+  parts.push_back(std::move(step));
+  return joined(std::move(parts));
+}
+
+}  // namespace
+
 StepBatch HeardRewards::as_reported(const Reports& reports) {
   StepBatch step;
   for (const auto* of_round : reports)
@@ -88,11 +104,13 @@ StepBatch HeardRewards::as_reported(const Reports& reports) {
           step.groups.emplace_back(Group{.id = report.id, .level = report.level, .rollouts = {}});
       group.rollouts.resize(report.rewards.size());
       auto& scores = step.scores.emplace_back();
-      for (std::size_t i = 0; i < report.rewards.size(); ++i)
+      for (std::size_t i = 0; i < report.rewards.size(); ++i) {
+        group.rollouts[i].sample = std::uint32_t(i);
         scores.push_back(
             {.components = {}, .reward = report.rewards[i], .correct = report.correct[i] != 0});
+      }
     }
-  return step;
+  return in_order(std::move(step));
 }
 
 std::vector<std::vector<double>> HeardRewards::paid(const StepBatch& step) const {

@@ -23,17 +23,22 @@ std::int64_t ObjectiveState::best(PromptId prompt) const {
 void ObjectiveState::learn(const StepBatch& batch, const std::vector<double>& drift) {
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     const auto& scores = batch.scores[g];
-    if (scores.empty()) continue;
+    const auto& rollouts = batch.groups[g].rollouts;
+    // Nothing is learnt of answers that had help, or that saw other answers.
+    if (!is_plain(batch.groups[g].from)) continue;
+    const auto own = std::count_if(rollouts.begin(), rollouts.end(),
+                                   [](const Rollout& rollout) { return !rollout.placed; });
+    if (own == 0) continue;
     const PromptId prompt = batch.groups[g].id.prompt;
     double solved = 0.0;
     for (std::size_t i = 0; i < scores.size(); ++i) {
-      if (!scores[i].correct) continue;
+      if (!scores[i].correct || rollouts[i].placed) continue;
       solved += 1.0;
-      const std::int64_t length = policy_tokens(batch.groups[g].rollouts[i]);
+      const std::int64_t length = policy_tokens(rollouts[i]);
       const auto [known, first] = best_length.try_emplace(prompt.value, length);
       if (!first) known->second = std::min(known->second, length);
     }
-    success.learn(prompt, solved, double(scores.size()),
+    success.learn(prompt, solved, double(own),
                   drift.empty() ? std::numeric_limits<double>::quiet_NaN() : drift.at(g));
   }
 }

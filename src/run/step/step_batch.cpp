@@ -5,7 +5,7 @@
 #include "base/errors/error.hpp"
 #include "base/numbers/differing.hpp"
 #include "base/numbers/random.hpp"
-#include "core/judge_task.hpp"
+#include "core/derived_prompt.hpp"
 #include "method/columns.hpp"
 #include "run/step/micro_batch_packing.hpp"
 #include "run/step/step_wire.hpp"
@@ -20,6 +20,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace rollcall::run {
@@ -162,10 +163,11 @@ class ColumnBuilder {
       made_.truncated.push_back(rollout.finish == FinishReason::length ? 1 : 0);
       // Each rollout has an address of its own, so that draws for it do not depend on which others
       // are in the step.
-      made_.key.push_back(std::int64_t(RandomStream(group.id.prompt.value, RandomPurpose::objective,
-                                                    group.id.step, group.id.draw, rollout.sample)
-                                           .bits(0) >>
-                                       1U));
+      const GroupId& id = sampled_in(group, rollout);
+      made_.key.push_back(std::int64_t(
+          RandomStream(id.prompt.value, RandomPurpose::objective, id.step, id.draw, rollout.sample)
+              .bits(0) >>
+          1U));
       made_.replayed.push_back(g >= fresh_groups(batch) ? 1 : 0);
       correct.push_back(score.correct ? 1.0 : 0.0);
       expert.push_back(is_expert(rollout) ? 1.0 : 0.0);
@@ -330,15 +332,20 @@ std::map<std::string, double> rollout_metrics(const StepBatch& own) {
          equal = 0.0;
   std::map<PromptId, std::pair<double, double>> prompts;  // numbers of rollouts and of correct ones
   for (std::size_t g = 0; g < own.groups.size(); ++g) {
-    if (is_judge_task(own.groups[g].id.prompt)) continue;
-    const auto& scores = own.scores[g];
+    if (!is_plain(own.groups[g].id, own.groups[g].from)) continue;
+    // Rollouts that have moved here from a derived group come last.
+    const auto& rollouts_of_group = own.groups[g].rollouts;
+    const auto sampled = std::count_if(rollouts_of_group.begin(), rollouts_of_group.end(),
+                                       [](const Rollout& r) { return !r.placed; });
+    const std::span<const Score> scores(own.scores[g].data(), std::size_t(sampled));
+    if (scores.empty()) continue;
     groups += 1.0;
     auto& [drawn, solved] = prompts[own.groups[g].id.prompt];
     drawn += double(scores.size());
     solved += double(
         std::count_if(scores.begin(), scores.end(), [](const Score& s) { return s.correct; }));
     for (std::size_t i = 0; i < scores.size(); ++i) {
-      const Rollout& rollout = own.groups[g].rollouts[i];
+      const Rollout& rollout = rollouts_of_group[i];
       rollouts += 1.0, correct += scores[i].correct ? 1.0 : 0.0,
           tokens += double(policy_tokens(rollout));
       truncated += rollout.finish == FinishReason::length ? 1.0 : 0.0;

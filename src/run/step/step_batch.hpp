@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rollcall::run {
@@ -34,7 +35,10 @@ struct StepBatch {
   std::size_t replayed = 0;   ///< number of groups that come from earlier steps: the last ones
   std::size_t undecided = 0;  ///< rollouts that were sampled and have left the step
                               ///< (settle_undecided)
-  PolicyVersion policy{};     ///< the policy that the step starts from
+  /// Groups and sample numbers of rollouts that have left because of what derived groups brought
+  /// (placed_groups.hpp).
+  std::vector<std::pair<GroupId, std::uint32_t>> left{};
+  PolicyVersion policy{};  ///< the policy that the step starts from
   /// Columns computed by models, by name: [groups][N] a number for each policy token of the group,
   /// one rollout after the other, or for each pair of rollouts (gradient_cosine). to_wire() leaves
   /// them out: every rank computes or receives them.
@@ -62,8 +66,13 @@ std::size_t fresh_groups(const StepBatch& batch);  ///< number of groups of the 
                                                    ///< come before the replayed ones
 StepBatch own_rollouts(StepBatch batch);  ///< the rollouts that the step sampled itself: neither
                                           ///< replayed groups nor experts
-/// Metrics of the rollouts that the step sampled itself, without judge tasks, under the names of
-/// verl and TRL: train/pass_rate,
+/// The group that a rollout of `group` was sampled in: another one where a derived group trains in
+/// its parent's (Rollout::placed).
+inline const GroupId& sampled_in(const Group& group, const Rollout& rollout) {
+  return rollout.placed ? *rollout.placed : group.id;
+}
+/// Metrics of the rollouts that the step sampled itself to prompts of the task without help, under
+/// the names of verl and TRL: train/pass_rate,
 /// train/frac_reward_zero_std (groups of two or more whose rewards are all equal),
 /// train/distinct_prompts_share (prompts over groups), response_length/mean [tokens],
 /// response_length/clip_ratio (cut off at the token limit). Where sampling left tokens out, also

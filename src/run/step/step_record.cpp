@@ -8,6 +8,8 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace rollcall::run {
 namespace {
@@ -32,32 +34,43 @@ StepRecord::StepRecord(std::uint64_t step, const StepBatch& sampled) : step_(ste
 
 io::StepTraining StepRecord::of(const StepBatch& batch,
                                 const std::vector<double>& advantage) const {
+  /// A rollout of the batch, by the group that it was sampled in.
   struct Place {
-    std::size_t group, first;  ///< index of the group, and of its first rollout in `advantage`
+    std::size_t group, index, at;  ///< its group in the batch, its index there and in `advantage`
   };
-  std::map<GroupId, Place> places;
+  std::map<GroupId, std::vector<Place>> places;
+  std::map<GroupId, double> weights;
   std::size_t rollouts = 0;
-  for (std::size_t g = 0; g < batch.groups.size(); rollouts += batch.groups[g].rollouts.size(), ++g)
-    if (g < fresh_groups(batch)) places[batch.groups[g].id] = {g, rollouts};
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
+    const Group& group = batch.groups[g];
+    const bool own = g < fresh_groups(batch);
+    if (own && !batch.training.empty()) weights[group.id] = batch.training[g].weight;
+    for (std::size_t i = 0; i < group.rollouts.size(); ++i, ++rollouts)
+      if (own) places[sampled_in(group, group.rollouts[i])].push_back({g, i, rollouts});
+  }
   expect(rollouts == advantage.size(), "every rollout has an advantage, or NaN");
+  const std::set<std::pair<GroupId, std::uint32_t>> left(batch.left.begin(), batch.left.end());
   io::StepTraining step{.step = step_};
   for (const Group& keys : groups_) {
     std::vector<io::RolloutTraining> all(keys.rollouts.size(),
                                          {.trained = false, .weight = 1.0, .advantage = kNone});
-    if (const auto found = places.find(keys.id); found != places.end()) {
-      const auto [g, first] = found->second;
-      const auto& trained = batch.groups[g].rollouts;
+    if (const auto known = weights.find(keys.id); known != weights.end())
+      for (auto& each : all) each.weight = known->second;
+    const auto found = places.find(keys.id);
+    std::size_t next = 0;  // index of the next rollout in the batch; samples ascend in both
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::uint32_t sample = keys.rollouts[i].sample;
+      all[i].left = !left.empty() && left.contains({keys.id, sample});
+      // A sampled rollout that is not in the batch has left the step, mostly without a verdict.
+      if (found == places.end() || next == found->second.size()) continue;
+      const auto& [g, index, at] = found->second[next];
+      if (batch.groups[g].rollouts[index].sample != sample) continue;
       const auto* training = batch.training.empty() ? nullptr : &batch.training[g];
-      for (auto& each : all) each.weight = training != nullptr ? training->weight : 1.0;
-      std::size_t at = 0;  // index of the next rollout in the batch's group; samples ascend in both
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        // A sampled rollout that is not in the batch has left the step without a verdict.
-        if (at == trained.size() || trained[at].sample != keys.rollouts[i].sample) continue;
-        all[i].trained =
-            training == nullptr || at >= training->keep.size() || training->keep[at] != 0;
-        all[i].advantage = advantage[first + at];
-        ++at;
-      }
+      all[i].trained =
+          training == nullptr || index >= training->keep.size() || training->keep[index] != 0;
+      if (training != nullptr) all[i].weight = training->weight;
+      all[i].advantage = advantage[at];
+      ++next;
     }
     append(keys, all, step);
   }

@@ -11,6 +11,7 @@
 #include "run/context/run_context.hpp"
 #include "run/generation/probes.hpp"
 #include "run/messages/message_bytes.hpp"
+#include "run/step/placed_groups.hpp"
 #include "run/update/gradient_cosines.hpp"
 #include "run/update/temperature.hpp"
 
@@ -62,6 +63,31 @@ void deal(StepBatch& batch, const std::vector<std::size_t>& groups,
                        values.begin() + std::ptrdiff_t(at + length));
     }
     at += length;
+  }
+}
+
+/// The rollouts that train behind another prompt than they were asked. `alone`: each of them in a
+/// group of its own, so that no other tokens are computed.
+std::vector<Rollout*> moved_rollouts(StepBatch& batch, StepBatch& alone) {
+  std::vector<Rollout*> rollouts;
+  for (auto& group : batch.groups)
+    for (Rollout& rollout : group.rollouts) {
+      if (!is_moved(rollout)) continue;
+      alone.groups.push_back({group.id, group.level, {rollout}});
+      alone.scores.push_back({Score{}});
+      rollouts.push_back(&rollout);
+    }
+  return rollouts;
+}
+
+/// Writes the columns of `alone` into the turns of its rollouts.
+void put_logprobs(const StepBatch& alone, const std::vector<Rollout*>& rollouts) {
+  for (std::size_t i = 0; i < rollouts.size(); ++i) {
+    auto logprob = alone.columns.at(kLogprob)[i].begin();
+    auto entropy = alone.columns.at(column::old_entropy)[i].begin();
+    for (Turn& turn : rollouts[i]->turns)
+      for (std::size_t t = 0; t < turn.columns.logprob.size(); ++t)
+        turn.columns.logprob[t] = *logprob++, turn.columns.entropy[t] = *entropy++;
   }
 }
 
@@ -264,17 +290,26 @@ void AuxiliaryModels::add_missing_logprobs(StepBatch& batch) {
     experts.scores.push_back({Score{}});
     answers.push_back(&group.rollouts.back().turns.back());
   }
-  fill(experts, indices(0, experts.groups.size()), {"experts"},
-       [&](model::MicroBatchRunner& runner, const model::MicroBatch& micro_batch) {
-         auto columns = under_policy(runner, micro_batch);
-         return MicroBatchColumns{{kLogprob, std::move(columns.logprob)},
-                                  {column::old_entropy, std::move(columns.entropy)}};
-       });
+  const auto compute = [&](StepBatch& rollouts, const char* name) {
+    fill(rollouts, indices(0, rollouts.groups.size()), {name},
+         [&](model::MicroBatchRunner& runner, const model::MicroBatch& micro_batch) {
+           auto columns = under_policy(runner, micro_batch);
+           return MicroBatchColumns{{kLogprob, std::move(columns.logprob)},
+                                    {column::old_entropy, std::move(columns.entropy)}};
+         });
+  };
+  compute(experts, "experts");
   for (std::size_t i = 0; i < answers.size(); ++i) {
     answers[i]->columns.logprob = experts.columns.at(kLogprob)[i],
     answers[i]->columns.entropy = experts.columns.at(column::old_entropy)[i];
   }
   if (draws_) add_draws(batch, experts, answers);
+  StepBatch alone;
+  const std::vector<Rollout*> moved = moved_rollouts(batch, alone);
+  if (!moved.empty()) {
+    compute(alone, "moved");
+    put_logprobs(alone, moved);
+  }
   if (context_->config.replay.old_policy != "current" || batch.replayed == 0) return;
   fill(batch, indices(fresh_groups(batch), batch.groups.size()), {"old_policy"},
        [&](model::MicroBatchRunner& runner, const model::MicroBatch& micro_batch) {

@@ -10,8 +10,9 @@ void Drift::remember(const StepBatch& step) {
   if (!on_) return;
   for (std::size_t g = 0; g < fresh_groups(step); ++g) {
     const Group& group = step.groups[g];
+    if (!is_plain(group.from)) continue;
     for (const auto& rollout : group.rollouts) {
-      if (is_expert(rollout) || policy_tokens(rollout) == 0) continue;
+      if (is_expert(rollout) || rollout.placed || policy_tokens(rollout) == 0) continue;
       previous_[group.id.prompt.value] = {group.id, group.level, {rollout}};
       break;
     }
@@ -27,6 +28,7 @@ std::vector<double> Drift::measure(const StepBatch& step, AuxiliaryModels& compa
   StepBatch before;
   std::vector<std::size_t> of;  // [groups of `before`] index of the prompt's group in `step`
   for (std::size_t g = 0; g < fresh_groups(step); ++g) {
+    if (!is_plain(step.groups[g].from)) continue;
     const auto known = previous_.find(step.groups[g].id.prompt.value);
     if (known == previous_.end()) continue;
     before.groups.push_back(known->second);

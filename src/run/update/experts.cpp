@@ -3,6 +3,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
+#include "core/derived_prompt.hpp"
 #include "method/columns.hpp"
 #include "run/context/more_positions.hpp"
 #include "run/context/question_forms.hpp"
@@ -93,7 +94,8 @@ void add_experts(StepBatch& batch, const RunConfig& config, const RunTexts& text
                  const reward::Grader& grader, std::uint64_t step) {
   for (std::size_t g = 0; g < fresh_groups(batch); ++g) {
     Group& group = batch.groups[g];
-    if (is_foreign(group.id.prompt)) continue;  // no worked solution is known
+    // No worked solution is known of foreign prompts, and derived groups ask other questions.
+    if (is_foreign(group.id.prompt) || !is_plain(group.id, group.from)) continue;
     const RandomStream stream(std::uint64_t(config.run.seed), RandomPurpose::experts, step,
                               group.id.prompt.value, group.id.draw);
     if (stream.uniform(0) >= config.experts.share) continue;

@@ -2,7 +2,7 @@
 #include "run/update/prompt_columns.hpp"
 
 #include "base/errors/error.hpp"
-#include "core/judge_task.hpp"
+#include "core/derived_prompt.hpp"
 #include "method/columns.hpp"
 #include "run/step/group_training.hpp"
 
@@ -36,14 +36,14 @@ method::StepColumns PromptColumns::complete(method::StepColumns columns, const U
     for (const std::size_t g : groups) {
       const PromptId prompt = batch.groups[g].id.prompt;
       require<ConfigError>(
-          !is_judge_task(prompt) || !reads(name),
-          fmt::format("objective.recipe {} reads {}, and step {} holds judge tasks",
+          !is_derived(prompt) || !reads(name),
+          fmt::format("objective.recipe {} reads {}, and step {} holds derived prompts",
                       config.objective.recipe, name, plan.step),
-          "it is known of prompts that come again, and a judge task is asked once",
+          "it is known of prompts that come again, and a derived prompt is asked once",
           "choose another recipe");
       column.insert(
           column.end(), batch.groups[g].rollouts.size(),
-          is_judge_task(prompt) ? std::numeric_limits<double>::quiet_NaN() : value_of(prompt));
+          is_derived(prompt) ? std::numeric_limits<double>::quiet_NaN() : value_of(prompt));
     }
     columns.named[name] = std::move(column);
   };

@@ -7,6 +7,7 @@
 #include "run/context/run_context.hpp"
 #include "run/step/group_training.hpp"
 #include "run/step/heard_rewards.hpp"
+#include "run/step/placed_groups.hpp"
 #include "run/step/step_wire.hpp"
 #include "run/step/undecided.hpp"
 #include "run/update/experts.hpp"
@@ -64,7 +65,6 @@ StepData::StepData(RunContext& context, const method::Objective& objective,
       columns_(&columns),
       ranks_(&ranks),
       cache_(&cache),
-      hears_recipe_(run::hears_recipe(context.config, objective)),
       residency_(step_at(context.config, objective)),
       drift_(reads_tracked_success(context.config, objective)),
       replay_(context.config.replay, std::uint64_t(context.config.run.seed)) {}
@@ -81,7 +81,7 @@ void StepData::refill_replay(const UpdatePlan& plan) {
     const std::uint64_t first =
         drift_.on() ? plan.step - std::min(plan.step - 1, Drift::kWindow) : plan.step;
     for (std::uint64_t step = first; step < plan.step; ++step)
-      drift_.remember(apply_undecided_rule(*context_, archived_step(step), step));
+      drift_.remember(placed(apply_undecided_rule(*context_, archived_step(step), step)));
     return;
   }
   const std::uint64_t now = context_->store->version().value;
@@ -93,7 +93,7 @@ void StepData::refill_replay(const UpdatePlan& plan) {
                                         now - std::min(now, limit), *ranks_)) {
     const std::uint64_t number = batch.groups.empty() ? 0 : batch.groups.front().id.step;
     unrecorded += batch.training.empty() ? 1 : 0;
-    StepBatch step = apply_undecided_rule(*context_, std::move(batch), number);
+    StepBatch step = placed(apply_undecided_rule(*context_, std::move(batch), number));
     drift_.remember(step);
     if (replay_.on()) replay_.remember(std::move(step));
   }
@@ -101,6 +101,13 @@ void StepData::refill_replay(const UpdatePlan& plan) {
     log_warning(
         "{} earlier steps do not say which of their rollouts trained (an earlier build wrote them): all of their groups may be replayed",
         unrecorded);
+}
+
+bool StepData::hears_recipe() const { return run::hears_recipe(context_->config, *objective_); }
+
+StepBatch StepData::placed(StepBatch step) const {
+  place_derived(step, trained_on(context_->config));
+  return step;
 }
 
 bool StepData::samples() const { return context_->config.train.from_archive.empty(); }
@@ -148,13 +155,15 @@ StepBatch StepData::gather(const UpdatePlan& plan) {
     const bool alone = residency_ == StepResidency::leader;
     decide(batch, alone ? plan.training : of_leader(*ranks_, plan.training));
   }
+  if (ranks_->rank() == 0) as_sampled_ = rollout_metrics(batch);
+  place_derived(batch, trained_on(context_->config));
   batch.policy = context_->store->version();
   if (replay_.on() || drift_.on()) refill_replay(plan);
   if (replay_.on()) {
     replay_.forget(batch.policy);
     replay_.forget_before(first_replayed(context_->config, plan.step));
     ReplayBuffer::RewardsOf rewards;
-    if (hears_recipe_)
+    if (hears_recipe())
       rewards = [&](const StepBatch& groups) { return recipe_rewards(groups, plan); };
     replay_.add_to(batch, plan.step, rewards);
   }

@@ -16,7 +16,9 @@
 #include "run/update/replay_buffer.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,6 +41,9 @@ class StepData {
   /// and the experts' rollouts in their groups. Throws Error where no rollout of the step came to a
   /// verdict.
   StepBatch gather(const UpdatePlan& plan);
+  /// On the leader: rollout_metrics() of the step of the last gather(), of all rollouts that it has sampled: some
+  /// leave the batch where derived groups take their places.
+  const std::map<std::string, double>& as_sampled() const { return as_sampled_; }
   /// What the archive is to know of the rollouts that gather() read; on the leader, and null in a
   /// run that trains from an archive.
   const StepRecord* record() const { return record_ ? &*record_ : nullptr; }
@@ -54,13 +59,14 @@ class StepData {
   void restore_replay(std::vector<UnpackedFile> unpacked) { unread_ = std::move(unpacked); }
 
   /// Whether scheduler and metrics receive rewards of the recipe rather than those of the verifier.
-  bool hears_recipe() const { return hears_recipe_; }
+  bool hears_recipe() const;
   /// [groups][rollouts] the recipe's rewards before normalisation.
   std::vector<std::vector<double>> recipe_rewards(const StepBatch& batch,
                                                   const UpdatePlan& plan) const;
 
  private:
-  bool samples() const;  ///< whether the run draws its own rollouts
+  StepBatch placed(StepBatch step) const;  ///< the step with its derived groups where they train
+  bool samples() const;                    ///< whether the run draws its own rollouts
   StepBatch archived_step(std::uint64_t step);
   StepBatch load_step(const UpdatePlan& plan);
   void refill_replay(const UpdatePlan& plan);  ///< after a resume, for replay and drift
@@ -70,7 +76,6 @@ class StepData {
   const PromptColumns* columns_;
   comm::Communicator* ranks_;
   ShardCache* cache_;
-  bool hears_recipe_;
   StepResidency residency_;
   Drift drift_;
   ReplayBuffer replay_;
@@ -78,6 +83,7 @@ class StepData {
   std::optional<std::vector<UnpackedFile>> unread_;  ///< files that a resumed run reads with its
                                                      ///< first step; nothing after that
   std::optional<StepRecord> record_;
+  std::map<std::string, double> as_sampled_{};
 };
 
 }  // namespace rollcall::run

@@ -170,7 +170,7 @@ void UpdateStage::on_update(const UpdatePlan& plan) try {
       report.metrics["train/frac_reward_zero_std"] = equal;
   }
   batch = own_rollouts(std::move(batch));
-  if (leader()) report.metrics.merge(rollout_metrics(batch));
+  if (leader()) report.metrics.merge(std::map(data_.as_sampled()));
   if (const auto columns = report.metrics.find("timing_s/columns"); columns != report.metrics.end())
     columns->second += closing.seconds();
   namespace column = method::column;

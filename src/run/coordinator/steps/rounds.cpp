@@ -2,7 +2,7 @@
 #include "run/coordinator/steps/rounds.hpp"
 
 #include "base/errors/log.hpp"
-#include "core/judge_task.hpp"
+#include "core/derived_prompt.hpp"
 #include "run/context/run_context.hpp"
 #include "run/coordinator/steps/step_plans.hpp"
 #include "run/messages/purposes.hpp"
@@ -24,13 +24,13 @@ void move_to(std::vector<GroupReport>& all, std::vector<GroupReport>& more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-/// Moves the reports of judge tasks from `reports` to `judge_tasks`.
-void part_judge_tasks(Round& round) {
-  const auto of_tasks = std::stable_partition(
+/// Moves the reports on groups that the scheduler has not drawn from `reports` to `derived`.
+void part_derived(Round& round) {
+  const auto others = std::stable_partition(
       round.reports.begin(), round.reports.end(),
-      [](const GroupReport& report) { return !is_judge_task(report.id.prompt); });
-  round.judge_tasks.assign(std::move_iterator(of_tasks), std::move_iterator(round.reports.end()));
-  round.reports.erase(of_tasks, round.reports.end());
+      [](const GroupReport& report) { return is_drawn(kind_of(report.id, report.from)); });
+  round.derived.assign(std::move_iterator(others), std::move_iterator(round.reports.end()));
+  round.reports.erase(others, round.reports.end());
 }
 
 void warn_of_undecided(const std::string& name, const VerdictFacts& v) {
@@ -93,7 +93,7 @@ Round Rounds::run(std::vector<StepPlan> plans, HeardRewards* heard) {
             [](const auto& a, const auto& b) { return a.shard.path < b.shard.path; });
   std::sort(state_->unpacked.begin(), state_->unpacked.end(), by_step_and_path);
   for (const auto& report : round.reports) state_->rollouts_total += std::uint64_t(drawn(report));
-  part_judge_tasks(round);
+  part_derived(round);
   warn_of_undecided(name, round.verdicts);
   return round;
 }

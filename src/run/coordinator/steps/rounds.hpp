@@ -12,6 +12,8 @@
 #include "scheduling/scheduler.hpp"
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace rollcall::run {
@@ -21,13 +23,15 @@ struct RunContext;
 /// What came back from one round, or from all rounds of a step. Reports ascend by GroupId and files
 /// by path, whatever the order in which the notices arrived.
 struct Round {
-  std::vector<GroupReport> reports{};      ///< reports on groups of the task's prompts
-  std::vector<GroupReport> greedy{};       ///< reports on greedy answers
-  std::vector<GroupReport> judge_tasks{};  ///< reports on judge tasks, which the scheduler does not
-                                           ///< know
-  std::vector<Specimen> specimens{};       ///< answers to make judge tasks of for the next step
+  std::vector<GroupReport> reports{};  ///< reports on groups that the scheduler has drawn
+  std::vector<GroupReport> greedy{};   ///< reports on greedy answers
+  std::vector<GroupReport> derived{};  ///< reports on derived groups that the scheduler does
+                                       ///< not know (is_drawn)
+  std::vector<Specimen> specimens{};   ///< answers to make prompts of, for a further round or
+                                       ///< for the next step
   std::vector<ScoredFile> files{};
-  scheduling::Training training{};  ///< how the groups of a whole step train
+  std::map<std::string, double> second_pass{};  ///< metrics of a step's second pass
+  scheduling::Training training{};              ///< how the groups of a whole step train
   VerdictFacts verdicts{};
   double generation_s = 0.0;  ///< sampling on the slowest rank. For a whole step this and the next
                               ///< three are sums over its rounds.

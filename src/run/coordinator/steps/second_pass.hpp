@@ -1,11 +1,12 @@
-// The second pass of a step: prompts made of the rollouts that a round brought, asked in the next
-// round of the same step or in the next step, and which of their rollouts train where.
+// The second pass of a step: prompts made of the answers that the scheduler's rounds brought, asked
+// in further rounds of the same step.
+// Sources: Critique-GRPO, arXiv:2506.03106; InT, arXiv:2601.14209 (run/context/derived).
 #pragma once
 
 #include "core/derived_prompt.hpp"
-#include "run/context/run_context.hpp"
+#include "core/plan.hpp"
+#include "run/context/run_texts.hpp"
 #include "run/messages/messages.hpp"
-#include "scheduling/scheduler.hpp"
 
 #include <cstdint>
 #include <map>
@@ -20,33 +21,53 @@ struct DerivedRound {
   std::vector<DerivedPrompt> prompts{};  ///< of those groups that have a text, ascending by number
 };
 
-/// A pure function of seed, settings, step and what it was given. It holds the numbers that the
-/// step has used.
+/// A function of seed, settings, step and what it was given: which answers are asked about is drawn
+/// at their addresses. It holds the numbers that the step has used.
 class SecondPass {
  public:
-  SecondPass(const RunContext& context, std::uint64_t step) : context_(&context), step_(step) {}
+  /// `positions`: how many tokens the policy can read (ModelConfig::max_position_embeddings).
+  /// `config` and `texts` must outlive it.
+  SecondPass(const RunConfig& config, const RunTexts& texts, std::int64_t positions,
+             std::uint64_t step);
 
-  /// The next round. `specimens`: of the last round, merged, ascending by group; `reports`: of all
-  /// rounds so far, settled. A group is asked for a kind once.
+  /// The next round. `specimens`: of all rounds so far, merged; `reports`: of all groups so far.
+  /// Both ascend by group.
   DerivedRound next(const std::vector<Specimen>& specimens,
                     const std::vector<GroupReport>& reports);
-  /// Prompts for the next step: judge tasks, and histories of the buffer.
-  std::vector<DerivedPrompt> for_next_step(const std::vector<Specimen>& specimens) const;
-  /// Adds to what the scheduler decided: which derived rollouts train, and which rollouts of their
-  /// parents leave. `training`, `reports`: ascending by GroupId.
-  void settle(scheduling::Training& training, const std::vector<GroupReport>& reports) const;
-  /// The most rollouts that the passes of a step draw beside the scheduler's.
-  static std::int64_t hard_cap(const RunConfig& config);
-  static std::int64_t most_rounds(const RunConfig& config);
 
-  /// second_pass/KIND_groups, _rollouts, _correct for each kind that the step asked.
+  /// second_pass/KIND_groups, _rollouts and _correct for each kind that the step has asked, and
+  /// second_pass/rollouts and /left_out; empty where the run has neither a second pass nor a buffer. `reports`: on
+  /// derived groups, before verdicts are permuted.
   std::map<std::string, double> metrics(const std::vector<GroupReport>& reports) const;
 
  private:
-  const RunContext* context_;
+  /// An answer that is asked about.
+  struct Source {
+    GroupId parent;
+    std::int32_t level = 0;
+    Exhibit answer{};
+  };
+  struct Candidate;
+
+  std::vector<Candidate> candidates(const std::vector<Specimen>& specimens,
+                                    const std::vector<GroupReport>& reports) const;
+  DerivedRound first(const std::vector<Specimen>& specimens,
+                     const std::vector<GroupReport>& reports);
+  DerivedRound second(const std::vector<Specimen>& specimens);
+  const Prompt& question(const Source& source) const;
+  bool fits(const DerivedPrompt& derived) const;
+  DerivedPrompt make(DerivedKind kind, const Source& source, std::string text) const;
+  DerivedPrompt make_first(const Source& source) const;
+  void ask(DerivedPrompt derived, DerivedRound& round);
+
+  const RunConfig* config_;
+  const RunTexts* texts_;
+  std::int64_t room_;  ///< tokens of a prompt, with what is given of its answers
   std::uint64_t step_;
+  std::uint32_t round_ = 0;
   std::map<DerivedKind, std::uint64_t> used_{};  ///< numbers so far
-  std::vector<DerivedPrompt> asked_{};
+  std::map<PromptId, Source> named_{};           ///< answers of which the first round asks errors
+  std::int64_t left_out_ = 0;
 };
 
 }  // namespace rollcall::run

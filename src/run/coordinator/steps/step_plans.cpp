@@ -2,7 +2,7 @@
 // shares have in common.
 #include "run/coordinator/steps/step_plans.hpp"
 
-#include "run/context/self_judging.hpp"
+#include "run/context/prompt_book.hpp"
 #include "run/step/step_batch.hpp"
 #include "sizing/aggregators.hpp"
 
@@ -61,7 +61,7 @@ std::vector<std::span<const GroupPlan>> deal(std::span<const GroupPlan> groups, 
 std::size_t send_round(Mailbox& mail, const comm::StageLayout& layout, StepPlan plan,
                        const StepTimes& times, bool together) {
   const auto groups = std::move(plan.groups);
-  const auto judge_tasks = std::move(plan.judge_tasks);
+  const auto derived = std::move(plan.derived);
   RoundPlan share{std::move(plan), times};  // what all shares have in common
   const auto shares = deal(groups, layout.of(comm::Stage::generation).size());
   const auto storing = storing_of(shares, layout, share.sampling.max_new_tokens, together);
@@ -71,7 +71,7 @@ std::size_t send_round(Mailbox& mail, const comm::StageLayout& layout, StepPlan 
     const int rank = storing.ranks[sent], by = storing.by[sent];
     ++sent;
     share.groups.assign(stretch.begin(), stretch.end());
-    share.judge_tasks = asked_by(stretch, judge_tasks);
+    share.derived = asked_by(stretch, derived);
     share.aggregator = by;
     share.aggregated = storing.shards[std::size_t(by)];
     files += rank == by ? 1 : 0;

@@ -4,7 +4,12 @@
 
 #include "base/time/clock.hpp"
 #include "method/columns.hpp"
+#include "run/context/derived/exhibits.hpp"
+#include "run/context/derived/self_judging.hpp"
 #include "run/context/run_context.hpp"
+#include "run/coordinator/steps/pool_rounds.hpp"
+#include "run/coordinator/steps/second_pass.hpp"
+#include "run/coordinator/steps/settle_derived.hpp"
 #include "run/step/undecided.hpp"
 #include "run/workers/step_cut.hpp"
 #include "scheduling/composed.hpp"
@@ -25,8 +30,7 @@ bool reads_greedy_rewards(const method::Objective& objective) {
 
 /// The lowest reward of the step so far. Answers without a verdict that stay in the step get it.
 double lowest_of(const Round& rounds) {
-  return lowest_reward(
-      std::array{&std::as_const(rounds.reports), &std::as_const(rounds.judge_tasks)});
+  return lowest_reward(std::array{&std::as_const(rounds.reports), &std::as_const(rounds.derived)});
 }
 
 /// Adds `round` to `all`, the rounds of its step before it. `round` keeps its reports on the task's
@@ -36,14 +40,19 @@ void add_round(Round& all, Round& round) {
   scheduling::merge_reports(all.reports, round.reports);
   scheduling::merge_reports(all.greedy, std::move(round.greedy));
   std::move(round.files.begin(), round.files.end(), std::back_inserter(all.files));
-  std::move(round.judge_tasks.begin(), round.judge_tasks.end(),
-            std::back_inserter(all.judge_tasks));
+  scheduling::merge_reports(all.derived, std::move(round.derived));
   std::move(round.specimens.begin(), round.specimens.end(), std::back_inserter(all.specimens));
   all.generation_s += round.generation_s;
   all.generation_mean_s += round.generation_mean_s;
   all.slowest_rank = round.slowest_rank;
   all.scoring_s += round.scoring_s;
   all.archive_s += round.archive_s;
+}
+
+std::vector<GroupReport> all_reports(std::vector<GroupReport> drawn,
+                                     const std::vector<GroupReport>& derived) {
+  scheduling::merge_reports(drawn, derived);
+  return drawn;
 }
 
 }  // namespace
@@ -61,26 +70,79 @@ StepRounds::StepRounds(const RunContext& context, CoordinatorState& state,
       heard_(context.config, *objective_, context.sends_rollouts) {}
 
 /// One greedy answer to each prompt of the round that has none yet in this step. The plan has no
-/// groups when the objective does not ask for greedy answers.
+/// groups when the objective does not ask for greedy answers, and none for prompts of a second
+/// pass.
 StepPlan StepRounds::greedy_plan(const StepPlan& round, std::set<PromptId>& answered) const {
   StepPlan plan{Purpose::greedy, round.split,    round.step, round.round,
-                round.policy,    round.sampling, {},         round.judge_tasks};
+                round.policy,    round.sampling, {},         round.derived};
   plan.sampling.temperature = 0.0;
   for (const auto& group : round.groups) {
-    if (asks_greedy_ && answered.insert(group.id.prompt).second)
+    if (asks_greedy_ && is_plain(group.from) && answered.insert(group.id.prompt).second)
       plan.groups.push_back({{round.step, group.id.prompt, 0}, group.level, 0, 1});
   }
   return plan;
 }
 
-/// Adds the judge tasks of the step, each with train.rollouts_per_prompt rollouts.
-void StepRounds::ask_judge_tasks(StepPlan& plan) const {
-  plan.judge_tasks = state_->judge_tasks;
-  for (const Prompt& task : plan.judge_tasks)
-    plan.groups.push_back({{plan.step, task.id, 0},
-                           task.level,
-                           0,
-                           std::uint32_t(context_->config.train.rollouts_per_prompt)});
+/// Adds what the step before left to ask, each with train.rollouts_per_prompt rollouts.
+void StepRounds::ask_next(StepPlan& plan) const {
+  plan.derived = state_->next;
+  for (const auto& [prompt, from, given, learns] : plan.derived)
+    plan.groups.push_back({.id = {plan.step, prompt.id, 0},
+                           .level = prompt.level,
+                           .count = std::uint32_t(context_->config.train.rollouts_per_prompt),
+                           .from = is_judge_task(from.kind) ? Derivation{} : from});
+}
+
+StepPlan StepRounds::plan_of(std::uint64_t step, std::uint32_t round,
+                             std::vector<GroupPlan> groups) const {
+  return {Purpose::train,
+          Split::train,
+          step,
+          round,
+          PolicyVersion{state_->policy_version},
+          context_->config.sampling,
+          std::move(groups)};
+}
+
+/// Plays a round and adds it to `all`, the rounds of its step before it.
+Round StepRounds::play(Round& all, StepPlan plan, std::set<PromptId>& answered) {
+  StepPlan greedy = greedy_plan(plan, answered);
+  std::vector<StepPlan> plans;
+  plans.push_back(std::move(plan));
+  plans.push_back(std::move(greedy));
+  Round round = rounds_->run(std::move(plans), &heard_);
+  if (round.cut_short) throw StepIsCut{};
+  add_round(all, round);
+  return round;
+}
+
+/// Plays a round of pools, and gives the groups of the scheduler's round the samples that it draws
+/// again.
+void StepRounds::choose_samples(Round& all, const StepPlan& plan, const PoolRounds& pools,
+                                std::vector<GroupPlan>& groups) {
+  std::set<PromptId> answered;
+  play(all, plan, answered);
+  all.specimens = merged(std::move(all.specimens));
+  pools.choose(groups, plan.groups, all.specimens);
+}
+
+/// The rounds of the second pass, after those of the scheduler. `number`: of the first of them.
+void StepRounds::ask_again(Round& all, std::uint64_t step, std::uint32_t number) {
+  if (!shows_exhibits(context_->config)) return;
+  SecondPass pass(context_->config, context_->texts,
+                  context_->models.policy.max_position_embeddings, step);
+  std::set<PromptId> answered;
+  for (;; ++number) {
+    all.specimens = merged(std::move(all.specimens));
+    Stopwatch making;
+    DerivedRound round = pass.next(all.specimens, all_reports(all.reports, all.derived));
+    all.scheduling_s += making.seconds();
+    if (round.groups.empty()) break;
+    StepPlan plan = plan_of(step, number, std::move(round.groups));
+    plan.derived = std::move(round.prompts);
+    play(all, std::move(plan), answered);
+  }
+  all.second_pass = pass.metrics(all.derived);
 }
 
 Round StepRounds::run(const scheduling::StepRequest& request) {
@@ -89,26 +151,23 @@ Round StepRounds::run(const scheduling::StepRequest& request) {
   Stopwatch deciding;
   scheduling::Decision decision = scheduler_->begin_step(request);
   std::set<PromptId> answered;
+  PoolRounds pools(context_->config.second_pass.factor);
   for (std::uint32_t number = 0;; ++number) {
+    const bool is_first = number == 0;
     for (auto& group : decision.groups) group.bin = scheduler_->bin(group.id.prompt);
     all.scheduling_s += deciding.seconds();
-    StepPlan plan{Purpose::train,
-                  Split::train,
-                  request.step,
-                  number,
-                  PolicyVersion{state_->policy_version},
-                  context_->config.sampling,
-                  std::move(decision.groups)};
-    if (number == 0) ask_judge_tasks(plan);
-    StepPlan greedy = greedy_plan(plan, answered);
-    std::vector<StepPlan> plans;
-    plans.push_back(std::move(plan));
-    plans.push_back(std::move(greedy));
-    Round round = rounds_->run(std::move(plans), &heard_);
-    if (round.cut_short) throw StepIsCut{};
+    if (context_->config.second_pass.kind == "pool")
+      choose_samples(all, plan_of(request.step, number++, pools.pools(decision.groups)), pools,
+                     decision.groups);
+    StepPlan plan = plan_of(request.step, number, std::move(decision.groups));
+    if (is_first) ask_next(plan);
+    Round round = play(all, std::move(plan), answered);
     deciding.restart();
-    add_round(all, round);
-    if (decision.last_round) break;
+    if (decision.last_round) {
+      ask_again(all, request.step, number + 1);
+      deciding.restart();
+      break;
+    }
     std::vector<GroupReport> so_far = all.reports;
     // The lowest reward is that of all rounds so far.
     for (auto* reports : {&round.reports, &so_far}) settle_rewards(*reports, lowest_of(all));
@@ -116,16 +175,17 @@ Round StepRounds::run(const scheduling::StepRequest& request) {
                                  all.greedy);
   }
   const double lowest = lowest_of(all);
-  for (auto* reports : {&all.reports, &all.judge_tasks, &all.greedy})
-    settle_rewards(*reports, lowest);
-  // rewrite() gets a copy of the judge tasks' reports, since metrics show these rewards unchanged.
-  std::vector<GroupReport> judge_tasks = all.judge_tasks;
-  heard_.rewrite({&all.reports, &judge_tasks}, all.greedy);
+  for (auto* reports : {&all.reports, &all.derived, &all.greedy}) settle_rewards(*reports, lowest);
+  // rewrite() gets a copy of the other reports, since metrics show these rewards unchanged.
+  std::vector<GroupReport> derived = all.derived;
+  heard_.rewrite({&all.reports, &derived}, all.greedy);
   all.training = scheduler_->settle(request, all.reports);
-  for (const auto* reports : {&all.reports, &all.judge_tasks}) {
+  settle_derived(all.training, all_reports(all.reports, derived),
+                 context_->config.second_pass.keep);
+  for (const auto* reports : {&all.reports, &all.derived}) {
     for (const auto& report : *reports) {
       state_->rollouts_per_level[report.level] += drawn(report);
-      ++*state_->groups_drawn;
+      if (is_plain(report.from)) ++*state_->groups_drawn;
     }
   }
   all.scheduling_s += deciding.seconds();

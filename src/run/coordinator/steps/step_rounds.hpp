@@ -9,11 +9,14 @@
 #include "run/step/heard_rewards.hpp"
 #include "scheduling/scheduler.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <set>
+#include <vector>
 
 namespace rollcall::run {
 
+class PoolRounds;
 struct RunContext;
 
 class StepRounds {
@@ -28,7 +31,12 @@ class StepRounds {
 
  private:
   StepPlan greedy_plan(const StepPlan& round, std::set<PromptId>& answered) const;
-  void ask_judge_tasks(StepPlan& plan) const;
+  void ask_next(StepPlan& plan) const;
+  StepPlan plan_of(std::uint64_t step, std::uint32_t round, std::vector<GroupPlan> groups) const;
+  Round play(Round& all, StepPlan plan, std::set<PromptId>& answered);
+  void choose_samples(Round& all, const StepPlan& plan, const PoolRounds& pools,
+                      std::vector<GroupPlan>& groups);
+  void ask_again(Round& all, std::uint64_t step, std::uint32_t number);
 
   const RunContext* context_;
   CoordinatorState* state_;

@@ -3,9 +3,11 @@
 
 #include "base/time/clock.hpp"
 #include "model/train/optimizer.hpp"
+#include "run/context/derived/self_judging.hpp"
 #include "run/context/run_context.hpp"
-#include "run/context/self_judging.hpp"
+#include "run/coordinator/steps/histories.hpp"
 #include "run/step/group_training.hpp"
+#include "scheduling/composed.hpp"
 #include "watch/watcher.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -109,8 +112,7 @@ void Steps::supervise() {
 
 scheduling::StepRequest Steps::next_request() const {
   const auto& config = context_->config;
-  const std::int64_t of_task =
-      config.train.prompts_per_step - std::int64_t(state_->judge_tasks.size());
+  const std::int64_t of_task = config.train.prompts_per_step - std::int64_t(state_->next.size());
   return {std::uint64_t(state_->train_steps) + 1,
           of_task,
           of_task * config.train.rollouts_per_prompt,
@@ -129,6 +131,23 @@ UpdateReport Steps::update(const scheduling::StepRequest& request, Round& round)
                          std::move(round.files), std::move(round.training.groups));
 }
 
+/// Makes what `step` asks of the answers of the step before it: judge tasks, and histories to go on
+/// from. `asked`: what that step asked in this way.
+void Steps::make_next(std::uint64_t step, const std::vector<DerivedPrompt>& asked, Round& round) {
+  const RunConfig& config = context_->config;
+  const std::int64_t positions = context_->models.policy.max_position_embeddings;
+  const auto specimens = merged(std::move(round.specimens));
+  if (config.self_judging.share > 0.0)
+    state_->next = make_judge_tasks(config, context_->texts, positions, step, specimens);
+  if (config.second_pass.buffer == 0.0) return;
+  std::vector<GroupReport> reports = round.reports;
+  scheduling::merge_reports(reports, round.derived);
+  state_->histories =
+      with_step(std::move(state_->histories), config, context_->texts, asked, specimens, reports);
+  auto more = continuations(state_->histories, config, context_->texts, positions, step);
+  std::move(more.begin(), more.end(), std::back_inserter(state_->next));
+}
+
 report::MetricRow Steps::train() {
   const watch::WorkingTime clock;
   const bool sampling = context_->config.train.from_archive.empty();
@@ -144,14 +163,11 @@ report::MetricRow Steps::train() {
   const double weights_s = sending.seconds();
   updates_.check(report, fmt::format("step {}", request.step));
   ++state_->train_steps;
-  const auto judge_tasks = std::exchange(state_->judge_tasks, {});
-  if (sampling && context_->config.self_judging.share > 0.0)
-    state_->judge_tasks = make_judge_tasks(context_->config, context_->texts,
-                                           context_->models.policy.max_position_embeddings,
-                                           request.step + 1, merged(std::move(round.specimens)));
+  const auto asked = std::exchange(state_->next, {});
+  if (sampling) make_next(request.step + 1, asked, round);
 
   report::MetricRow row{"train", request.step, {report.metrics.begin(), report.metrics.end()}};
-  add_choice(row, round, judge_tasks);
+  add_choice(row, round, asked);
   const double took_s = clock.seconds();
   add_times(row, round, report, took_s, weights_s);
   if (sampling)
@@ -170,16 +186,16 @@ report::MetricRow Steps::train() {
   return row;
 }
 
-/// Adds the scheduler's metrics, and those of the step's greedy answers and judge tasks
-/// (`judge_tasks`) to the row.
+/// Adds the scheduler's metrics, and those of the step's greedy answers and of the derived prompts
+/// that the step before left (`asked`) to the row.
 void Steps::add_choice(report::MetricRow& row, const Round& round,
-                       const std::vector<Prompt>& judge_tasks) const {
+                       const std::vector<DerivedPrompt>& asked) const {
   for (const auto& metric : scheduler_->metrics()) row.values.push_back(metric);
   const auto prompts = context_->texts.prompts.of(Split::train).size();
   if (context_->config.train.from_archive.empty() && prompts > 0)
     row.values.emplace_back("train/epoch", double(*state_->groups_drawn) / double(prompts));
-  for (const auto& metric : judging_metrics(judge_tasks, round.judge_tasks))
-    row.values.push_back(metric);
+  for (const auto& metric : judging_metrics(asked, round.derived)) row.values.push_back(metric);
+  for (const auto& metric : round.second_pass) row.values.push_back(metric);
   if (rounds_.asks_greedy()) {
     row.values.emplace_back("greedy/rollouts", double(round.greedy.size()));
     row.values.emplace_back("greedy/reward_mean", mean_reward(round.greedy));

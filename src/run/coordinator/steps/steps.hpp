@@ -46,9 +46,10 @@ class Steps {
 
  private:
   scheduling::StepRequest next_request() const;
+  void make_next(std::uint64_t step, const std::vector<DerivedPrompt>& asked, Round& round);
   UpdateReport update(const scheduling::StepRequest& request, Round& round);
   void add_choice(report::MetricRow& row, const Round& round,
-                  const std::vector<Prompt>& judge_tasks) const;
+                  const std::vector<DerivedPrompt>& asked) const;
   void add_times(report::MetricRow& row, const Round& round, const UpdateReport& report,
                  double took_s, double weights_s);
 

@@ -4,6 +4,7 @@
 // verdicts on one answer or on two, and reflection on a wrong one.
 #pragma once
 
+#include "core/derived_prompt.hpp"
 #include "core/rollout.hpp"
 #include "core/run_config.hpp"
 #include "method/method.hpp"
@@ -13,7 +14,6 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -42,19 +42,14 @@ std::vector<Specimen> merged(std::vector<Specimen> specimens);
 
 /// The judge tasks of `step`, made of specimens of the step before it: at most self_judging.share
 /// of the step's prompts, ascending by number. They are a function of seed, step and specimens.
-std::vector<Prompt> make_judge_tasks(const RunConfig& config, const RunTexts& texts,
-                                     std::int64_t positions, std::uint64_t step,
-                                     const std::vector<Specimen>& specimens);
-
-/// The judge task with this number, among those of a plan or a shard (ascending).
-const Prompt& judge_task(PromptId prompt, const std::vector<Prompt>& judge_tasks);
-/// The members of `judge_tasks` (ascending) that one of the groups asks.
-std::vector<Prompt> asked_by(std::span<const GroupPlan> groups,
-                             const std::vector<Prompt>& judge_tasks);
+std::vector<DerivedPrompt> make_judge_tasks(const RunConfig& config, const RunTexts& texts,
+                                            std::int64_t positions, std::uint64_t step,
+                                            const std::vector<Specimen>& specimens);
 
 /// The metrics self_judging/tasks, /verdict_accuracy, /majority_share (the share of the label that
-/// most tasks have) and /reflection_accuracy of a step; empty without judge tasks.
-std::map<std::string, double> judging_metrics(const std::vector<Prompt>& judge_tasks,
+/// most tasks have) and /reflection_accuracy of a step; empty without judge tasks. Other derived
+/// prompts, and reports on other groups, do not count.
+std::map<std::string, double> judging_metrics(const std::vector<DerivedPrompt>& derived,
                                               const std::vector<GroupReport>& reports);
 
 }  // namespace rollcall::run

@@ -1,10 +1,9 @@
 // Makes judge tasks. Every choice is drawn at the address of its group, so that it does not depend
 // on rounds, shards and ranks.
-#include "run/context/self_judging.hpp"
+#include "run/context/derived/self_judging.hpp"
 
 #include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
-#include "core/judge_task.hpp"
 #include "method/columns.hpp"
 #include "run/context/run_texts.hpp"
 #include "text/answer/fill.hpp"
@@ -110,12 +109,13 @@ class Maker {
   const SelfJudgingSection* settings_;
 };
 
-/// The position of a prompt among ascending judge tasks; their end where it is none of them.
-std::vector<Prompt>::const_iterator find_task(PromptId prompt,
-                                              const std::vector<Prompt>& judge_tasks) {
-  const auto before = [](const Prompt& task, PromptId id) { return task.id < id; };
-  const auto found = std::lower_bound(judge_tasks.begin(), judge_tasks.end(), prompt, before);
-  return found != judge_tasks.end() && found->id == prompt ? found : judge_tasks.end();
+/// Gives the prompts of a kind their numbers and appends them to `all`.
+void add_tasks(std::vector<DerivedPrompt>& all, DerivedKind kind, std::uint64_t step,
+               std::vector<Prompt> prompts) {
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    prompts[i].id = derived_number(kind, step, i);
+    all.push_back({.prompt = std::move(prompts[i]), .from = {.kind = kind}});
+  }
 }
 
 void take_smaller(std::uint64_t& number, std::string& text, std::uint64_t other_number,
@@ -179,7 +179,7 @@ std::vector<Specimen> specimens(std::uint64_t seed, const RolloutShard& shard,
   std::vector<Specimen> all;
   for (std::size_t g = 0; g < shard.groups.size(); ++g) {
     const Group& group = shard.groups[g];
-    if (shard.purpose != Purpose::train || is_judge_task(group.id.prompt)) continue;
+    if (shard.purpose != Purpose::train || !is_plain(group.id, group.from)) continue;
     const RandomStream stream = stream_of(seed, group.id);
     Specimen own{.id = group.id, .level = group.level};
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
@@ -204,15 +204,20 @@ std::vector<Specimen> merged(std::vector<Specimen> specimens) {
         groups.try_emplace(part.id, Specimen{.id = part.id, .level = part.level}).first->second;
     take_smaller(group.right_number, group.right, part.right_number, part.right);
     take_smaller(group.wrong_number, group.wrong, part.wrong_number, part.wrong);
+    std::move(part.exhibits.begin(), part.exhibits.end(), std::back_inserter(group.exhibits));
   }
   std::vector<Specimen> ascending;
-  for (auto& [id, group] : groups) ascending.push_back(std::move(group));
+  for (auto& [id, group] : groups) {
+    std::sort(group.exhibits.begin(), group.exhibits.end(),
+              [](const Exhibit& a, const Exhibit& b) { return a.sample < b.sample; });
+    ascending.push_back(std::move(group));
+  }
   return ascending;
 }
 
-std::vector<Prompt> make_judge_tasks(const RunConfig& config, const RunTexts& texts,
-                                     std::int64_t positions, std::uint64_t step,
-                                     const std::vector<Specimen>& specimens) {
+std::vector<DerivedPrompt> make_judge_tasks(const RunConfig& config, const RunTexts& texts,
+                                            std::int64_t positions, std::uint64_t step,
+                                            const std::vector<Specimen>& specimens) {
   const Maker maker(config, texts, positions);
   const bool verdicts = maker.makes_verdicts(),
              reflections = !config.self_judging.reflection.empty();
@@ -226,52 +231,32 @@ std::vector<Prompt> make_judge_tasks(const RunConfig& config, const RunTexts& te
       std::floor(config.self_judging.share * double(config.train.prompts_per_step) + 1e-9));
   // With both kinds on, half of the tasks are reflections, as in the released code.
   const std::size_t half = !reflections ? 0 : verdicts ? limit / 2 : limit;
-  auto tasks = maker.choose(std::move(judged), limit - half);
-  for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].id = verdict_task(step, i);
-  auto others = maker.choose(std::move(reflected), half);
-  for (std::size_t i = 0; i < others.size(); ++i) others[i].id = reflection_task(step, i);
-  std::move(others.begin(), others.end(), std::back_inserter(tasks));
+  std::vector<DerivedPrompt> tasks;
+  add_tasks(tasks, DerivedKind::verdict, step, maker.choose(std::move(judged), limit - half));
+  add_tasks(tasks, DerivedKind::reflection, step, maker.choose(std::move(reflected), half));
   return tasks;
 }
 
-const Prompt& judge_task(PromptId prompt, const std::vector<Prompt>& judge_tasks) {
-  const auto found = find_task(prompt, judge_tasks);
-  require<ProtocolError>(
-      found != judge_tasks.end(), fmt::format("judge task {} came without its text", prompt.value),
-      "nothing could be asked or judged", "start every rank with the same binary");
-  return *found;
-}
-
-std::vector<Prompt> asked_by(std::span<const GroupPlan> groups,
-                             const std::vector<Prompt>& judge_tasks) {
-  std::vector<PromptId> asked;
-  for (const auto& group : groups)
-    if (is_judge_task(group.id.prompt)) asked.push_back(group.id.prompt);
-  std::sort(asked.begin(), asked.end());
-  asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
-  std::vector<Prompt> tasks;
-  for (const PromptId id : asked)
-    if (const auto found = find_task(id, judge_tasks); found != judge_tasks.end())
-      tasks.push_back(*found);
-  return tasks;
-}
-
-std::map<std::string, double> judging_metrics(const std::vector<Prompt>& judge_tasks,
+std::map<std::string, double> judging_metrics(const std::vector<DerivedPrompt>& derived,
                                               const std::vector<GroupReport>& reports) {
-  if (judge_tasks.empty()) return {};
+  double tasks = 0.0;
   struct Count {
     double right = 0.0, all = 0.0;
     double share() const { return right / std::max(all, 1.0); }
   } verdicts, reflections, first;
-  for (const auto& report : reports)
-    for (const auto correct : report.correct) {
-      Count& count = asks_verdict(report.id.prompt) ? verdicts : reflections;
-      count.right += correct, count.all += 1.0;
-    }
-  for (const Prompt& task : judge_tasks)
-    if (asks_verdict(task.id))
-      first.right += task.answer.starts_with(kFirstOption) ? 1.0 : 0.0, first.all += 1.0;
-  std::map<std::string, double> metrics{{"self_judging/tasks", double(judge_tasks.size())}};
+  for (const auto& [prompt, from, given, learns] : derived) {
+    tasks += is_judge_task(from.kind) ? 1.0 : 0.0;
+    if (from.kind == DerivedKind::verdict)
+      first.right += prompt.answer.starts_with(kFirstOption) ? 1.0 : 0.0, first.all += 1.0;
+  }
+  if (tasks == 0.0) return {};
+  for (const auto& report : reports) {
+    const DerivedKind kind = kind_of(report.id, report.from);
+    if (!is_judge_task(kind)) continue;
+    Count& count = kind == DerivedKind::verdict ? verdicts : reflections;
+    for (const auto correct : report.correct) count.right += correct, count.all += 1.0;
+  }
+  std::map<std::string, double> metrics{{"self_judging/tasks", tasks}};
   if (verdicts.all > 0)
     metrics["self_judging/verdict_accuracy"] = verdicts.share(),
     metrics["self_judging/majority_share"] = std::max(first.share(), 1.0 - first.share());

@@ -1,0 +1,58 @@
+// Copies texts out of a shard, since rank 0 has no other rollouts.
+#include "run/context/derived/exhibits.hpp"
+
+#include "core/derived_prompt.hpp"
+
+#include <utility>
+
+namespace rollcall::run {
+namespace {
+
+bool is_shown(const SecondPassSection& settings, DerivedKind kind) {
+  const bool asks = settings.kind == "refinement" || settings.kind == "error";
+  switch (kind) {
+    case DerivedKind::none: return asks || settings.buffer > 0.0;
+    case DerivedKind::error: return asks;
+    case DerivedKind::continuation: return settings.buffer > 0.0;
+    case DerivedKind::pool: return settings.kind == "pool";
+    default: return false;
+  }
+}
+
+/// The tokens of the policy, without those that were given.
+std::vector<std::int32_t> said(const Rollout& rollout) {
+  std::vector<std::int32_t> ids;
+  for (const Turn& turn : rollout.turns)
+    if (turn.role == Role::policy) ids.insert(ids.end(), turn.tokens.begin(), turn.tokens.end());
+  return ids;
+}
+
+}  // namespace
+
+bool shows_exhibits(const RunConfig& config) {
+  return !config.second_pass.kind.empty() || config.second_pass.buffer > 0.0;
+}
+
+void add_exhibits(std::vector<Specimen>& specimens, const RunConfig& config,
+                  const RolloutShard& shard, const ScoredShard& scores) {
+  if (!shows_exhibits(config) || shard.purpose != Purpose::train) return;
+  for (std::size_t g = 0; g < shard.groups.size(); ++g) {
+    const Group& group = shard.groups[g];
+    const DerivedKind kind = kind_of(group.id, group.from);
+    if (!is_shown(config.second_pass, kind)) continue;
+    Specimen own{.id = group.id, .level = group.level};
+    for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
+      const Rollout& rollout = group.rollouts[i];
+      const Score& score = scores.scores[g][i];
+      const bool is_cut = rollout.finish != FinishReason::stop;
+      if (score.undecided || (is_cut && kind != DerivedKind::pool)) continue;
+      Exhibit exhibit{.sample = rollout.sample, .correct = score.correct, .reward = score.reward};
+      if (kind != DerivedKind::pool) exhibit.text = rollout.text, exhibit.reason = score.reason;
+      if (config.second_pass.kind == "error") exhibit.tokens = said(rollout);
+      own.exhibits.push_back(std::move(exhibit));
+    }
+    if (!own.exhibits.empty()) specimens.push_back(std::move(own));
+  }
+}
+
+}  // namespace rollcall::run

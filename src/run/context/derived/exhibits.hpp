@@ -1,0 +1,22 @@
+// What a second pass is made of: the finished answers of a step, which scoring sends to rank 0.
+#pragma once
+
+#include "core/rollout.hpp"
+#include "core/run_config.hpp"
+#include "run/messages/messages.hpp"
+
+#include <vector>
+
+namespace rollcall::run {
+
+/// Whether a run makes prompts of the answers of a step, in its next round or in a later step.
+bool shows_exhibits(const RunConfig& config);
+
+/// Adds to `specimens`, which scoring sends of a shard, the answers that a second pass can be made
+/// of: those of training groups of the task, and those that name an error or continue a history.
+/// Answers that were cut off and answers without a verdict are left out. Of pools come all answers
+/// with a verdict, without their texts. merged() joins what belongs to one group.
+void add_exhibits(std::vector<Specimen>& specimens, const RunConfig& config,
+                  const RolloutShard& shard, const ScoredShard& scores);
+
+}  // namespace rollcall::run

@@ -1,0 +1,37 @@
+// The buffer of histories: answers of earlier steps from which some prompts of a step go on.
+// Source: ExIt (Bootstrapping Task Spaces for Self-Improvement), arXiv:2509.04575: histories are
+// drawn with chances that follow the variance of their groups' rewards.
+#pragma once
+
+#include "core/derived_prompt.hpp"
+#include "core/plan.hpp"
+#include "run/checkpoint/history.hpp"
+#include "run/context/run_texts.hpp"
+#include "run/messages/messages.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace rollcall::run {
+
+/// The buffer after a step. A history that was continued (`asked`) gets the variance of that group.
+/// Every group whose rewards vary adds its wrong answer with the lowest sample number, be it of the
+/// task or a continuation. Beyond second_pass.buffer_size those with the smallest variance leave,
+/// of equal ones the latest. The result ascends by parent and sample. `specimens`: merged;
+/// `reports`: of all groups of the step; both ascend by group. A variance is that of the
+/// population.
+std::vector<History> with_step(std::vector<History> histories, const RunConfig& config,
+                               const RunTexts& texts, const std::vector<DerivedPrompt>& asked,
+                               const std::vector<Specimen>& specimens,
+                               const std::vector<GroupReport>& reports);
+
+/// The prompts of `step` that go on from histories: at most second_pass.buffer of its prompts, drawn
+/// without replacement in proportion to the variances, ascending by number. The text is
+/// second_pass.refinement without feedback. Prompts that are too long for the model are left out.
+/// They are a function of seed, step and histories. `positions`: how many tokens the policy can
+/// read.
+std::vector<DerivedPrompt> continuations(const std::vector<History>& histories,
+                                         const RunConfig& config, const RunTexts& texts,
+                                         std::int64_t positions, std::uint64_t step);
+
+}  // namespace rollcall::run
