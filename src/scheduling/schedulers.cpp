@@ -94,7 +94,7 @@ const std::vector<SchedulerRow>& schedulers() {
     {"dars_hw", "DARS, hardness-weighted", "arXiv:2508.13755", 2025,
       {"", "uniform", "equal", "make_up", "informative"}, {{"depth", "hardness"}, {"depth_limit", "64"}}},
     {"xrpo", "XRPO: phases that narrow the widest intervals", "arXiv:2510.06672", 2025,
-      {"", "uniform", "equal", "widest_interval", "all"}, {}, "exemplars in the prompts that were never solved: they need another prompt text, which a plan cannot name"},
+      {"", "uniform", "equal", "widest_interval", "all"}, {}, "exemplars in the prompts that were never solved: tiers of help show a prompt's own solution, not those of similar ones"},
     // Rows that ask again with help.
     {"ghpo", "GHPO: prompts that nobody solves again with 25, 50 and 75 % of the solution", "arXiv:2507.10628", 2025,
       {"", "uniform", "equal", "hints", "all"}, {}},

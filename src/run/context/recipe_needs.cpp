@@ -95,6 +95,7 @@ constexpr Leak kLeaks[] = {
     {method::column::teacher_logprob, "a teacher"},
     {method::column::teacher_kl, "a teacher"},
     {method::column::expert, "worked solutions"},
+    {method::column::given, "tokens that were given to it"},
     {method::column::probe_accuracy, "how probable the reference answer is"},
 };
 
