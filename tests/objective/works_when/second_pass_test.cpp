@@ -67,8 +67,7 @@ TEST(WorksWhen, adhint_given_tokens_of_a_failed_rollout_are_left_alone) {
 TEST(WorksWhen, critique_grpo_lifts_what_was_unlikely) {
   PlainStep step = answers({{0, 0.0}, {0, 0.0}, {0, 1.0, 2}});
   step.rollouts[2].derived = double(DerivedKind::refinement);
-  for (const auto& [t, p] : {std::pair<std::size_t, double>{0, 0.1}, {1, 0.9}})
-    step.rollouts[2].now[t] = step.rollouts[2].old[t] = std::log(p);
+  step.rollouts[2].now = step.rollouts[2].old = {std::log(0.1), std::log(0.9)};
   const Column a = plain_advantage("group_norm", step), d = run("critique-grpo", step).derivative;
   EXPECT_NEAR(d[2] * 4 / -a[2], 0.25, 1e-12);
   EXPECT_NEAR(d[3] * 4 / -a[3], 0.09, 1e-12);
