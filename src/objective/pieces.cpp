@@ -19,6 +19,7 @@
 #include "objective/advantage/group_norm.hpp"
 #include "objective/advantage/group_quantile.hpp"
 #include "objective/advantage/group_whiten.hpp"
+#include "objective/advantage/hinted_groups.hpp"
 #include "objective/advantage/hybrid_modes.hpp"
 #include "objective/advantage/leave_one_out.hpp"
 #include "objective/advantage/length_baseline.hpp"
@@ -56,6 +57,7 @@
 #include "objective/regularizer/entropy.hpp"
 #include "objective/regularizer/entropy_band.hpp"
 #include "objective/regularizer/forward_kl.hpp"
+#include "objective/regularizer/given_nll.hpp"
 #include "objective/regularizer/kl.hpp"
 #include "objective/regularizer/kl_convex.hpp"
 #include "objective/regularizer/kl_cov.hpp"
@@ -121,6 +123,7 @@
 #include "objective/surrogate/pair_preference.hpp"
 #include "objective/surrogate/rec.hpp"
 #include "objective/surrogate/reinforce.hpp"
+#include "objective/surrogate/shaped_off_policy.hpp"
 #include "objective/surrogate/soft_gate.hpp"
 #include "objective/surrogate/unclipped.hpp"
 #include "objective/weight/agreement.hpp"
@@ -129,6 +132,7 @@
 #include "objective/weight/conflict_tokens.hpp"
 #include "objective/weight/curate.hpp"
 #include "objective/weight/down_sample.hpp"
+#include "objective/weight/drop_after_given.hpp"
 #include "objective/weight/drop_equal_reward.hpp"
 #include "objective/weight/drop_outliers.hpp"
 #include "objective/weight/drop_pivot.hpp"
@@ -137,6 +141,7 @@
 #include "objective/weight/entropy_balance.hpp"
 #include "objective/weight/entropy_shaping.hpp"
 #include "objective/weight/ess_lr.hpp"
+#include "objective/weight/hint_consistency.hpp"
 #include "objective/weight/importance.hpp"
 #include "objective/weight/keep_advantage.hpp"
 #include "objective/weight/middle_weight.hpp"
@@ -234,6 +239,7 @@ constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, StepPotential>(),
   row<AdvantageFunction, RandomSign>(),
   row<AdvantageFunction, BalancedCenter>(),
+  row<AdvantageFunction, HintedGroups>(),
 };
 constexpr Piece<RatioFunction> ratio_table[] = {
   row<RatioFunction, TokenRatio>(),
@@ -269,6 +275,7 @@ constexpr Piece<SurrogateFunction> surrogate_table[] = {
   row<SurrogateFunction, ExpertMix>(),
   row<SurrogateFunction, NextToken>(),
   row<SurrogateFunction, NegativeAware>(),
+  row<SurrogateFunction, ShapedOffPolicy>(),
 };
 constexpr Piece<WeightFunction> weight_table[] = {
   row<WeightFunction, TruncatedImportance>(),
@@ -295,6 +302,8 @@ constexpr Piece<WeightFunction> weight_table[] = {
   row<WeightFunction, EntropyBalance>(),
   row<WeightFunction, MiddleWeight>(),
   row<WeightFunction, Curate>(),
+  row<WeightFunction, HintConsistency>(),
+  row<WeightFunction, DropAfterGiven>(),
 };
 constexpr Piece<AggregateFunction> aggregate_table[] = {
   row<AggregateFunction, TokenMean>(),
@@ -323,6 +332,7 @@ constexpr Piece<RegularizerFunction> regularizer_table[] = {
   row<RegularizerFunction, AdaptiveEntropy>(),
   row<RegularizerFunction, Value>(),
   row<RegularizerFunction, EntropyBand>(),
+  row<RegularizerFunction, GivenNll>(),
 };
 // clang-format on
 

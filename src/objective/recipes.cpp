@@ -404,6 +404,17 @@ const std::vector<Recipe>& recipes() {
     {"dr-irl-grpo-s", "GRPO-S: rewards scaled by difficulty (Inverse RL with Dynamic Reward Scaling)", "arXiv:2503.18991", 2025,
       {"difficulty_scale", "baseline_scale", "token", "clip", "none", "seq-mean-token-mean", "none"}, {},
       "reward models learnt from demonstrations, one a category, and the paper's own measures of difficulty, which were not found"},
+    {"adhint", "ADHint: rollouts with help beside rollouts without", "arXiv:2512.13095", 2025,
+      {"none", "hinted_groups", "token", "clip", "hint_consistency", "seq-mean-token-mean", "none"}, {},
+      "the paper's formulas for the weight of a hint's tokens and of the two halves of a group, which could not be read: they are inferred"},
+    {"critique-grpo", "Critique-GRPO: refinements after a critique", "arXiv:2506.03106", 2025,
+      {"none", "group_norm", "token", "shaped_off_policy", "none", "token-mean", "entropy"}, {{"entropy_coef", "0.001"}}},
+    {"int-intervention-training", "InT: likelihood of interventions", "arXiv:2601.14209", 2026,
+      {"none", "group_norm", "token", "clip", "drop_after_given", "token-mean", "given_nll"}, {},
+      "training by likelihood alone, before any reinforcement learning: here both share a step"},
+    {"seppo", "SePPO: preferences over an earlier policy's samples", "arXiv:2410.05255", 2024,
+      {"none", "group_center", "token", "pair_preference", "none", "prompt-mean", "none"}, {{"pair_losers", "counterparts"}},
+      "diffusion, and the paper's own criterion: the verifier says whether a counterpart is the worse one"},
   };
   // clang-format on
   return table;

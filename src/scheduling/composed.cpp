@@ -70,7 +70,8 @@ std::vector<GroupReport> with_missing(std::vector<GroupReport> reports,
   }
   for (const GroupPlan& plan : drawn) {
     if (missing.contains(plan.id))
-      reports.push_back({.id = plan.id, .level = plan.level, .dropped = plan.count});
+      reports.push_back(
+          {.id = plan.id, .level = plan.level, .dropped = plan.count, .from = plan.from});
   }
   std::sort(reports.begin(), reports.end(),
             [](const auto& a, const auto& b) { return a.id < b.id; });
@@ -135,6 +136,7 @@ void set(ConfigSchema& schema, const std::string& key, const std::string& value)
 PolicyTraits traits_of(const Knowledge& knowledge, const Pieces& pieces) {
   PolicyTraits traits{.exact_total = pieces.rounds->exact_total(),
                       .most_rounds = pieces.rounds->most_rounds(),
+                      .tiers = pieces.rounds->tiers(),
                       .hears_rewards = false,
                       .needs = knowledge.needs(),
                       .warnings = knowledge.signals.warnings()};
@@ -273,7 +275,8 @@ void ComposedPolicy::complete(Decision& decision, const StepRequest& request) {
 Training ComposedPolicy::settle(const StepRequest& request,
                                 const std::vector<GroupReport>& reports) {
   check(reports);
-  Training training{.groups = pieces_.selection->select(request, with_verdicts(reports))};
+  Training training{.groups =
+                        pieces_.selection->select(request, with_verdicts(plain_reports(reports)))};
   std::sort(training.groups.begin(), training.groups.end(),
             [](const auto& a, const auto& b) { return a.id < b.id; });
   auto chosen = training.groups.begin();  // training.groups and reports ascend by GroupId
@@ -292,7 +295,7 @@ Training ComposedPolicy::settle(const StepRequest& request,
 
 void ComposedPolicy::end_step(const std::vector<GroupReport>& reports) {
   check(reports);
-  const std::vector<GroupReport> known = with_verdicts(reports);
+  const std::vector<GroupReport> known = with_verdicts(plain_reports(reports));
   knowledge_.learn(known);
   const std::vector<GroupReport>& learned = knowledge_.learned(known);
   for (const auto& [name, piece] : named(pieces_)) {
@@ -384,6 +387,13 @@ std::vector<GroupReport> with_verdicts(const std::vector<GroupReport>& reports) 
       reports.begin(), reports.end(), std::back_inserter(known),
       [](const GroupReport& report) { return report.dropped == 0 || !report.rewards.empty(); });
   return known;
+}
+
+std::vector<GroupReport> plain_reports(const std::vector<GroupReport>& reports) {
+  std::vector<GroupReport> plain;
+  std::copy_if(reports.begin(), reports.end(), std::back_inserter(plain),
+               [](const GroupReport& report) { return is_plain(report.from); });
+  return plain;
 }
 
 namespace {

@@ -74,6 +74,10 @@ class ComposedPolicy final : public Scheduler {
 /// drawn, but nothing can be learned from them.
 std::vector<GroupReport> with_verdicts(const std::vector<GroupReport>& reports);
 
+/// The reports of the groups that the task alone explains (GroupReport::from). Success with help
+/// says nothing of the prompt, so only rounds see the others.
+std::vector<GroupReport> plain_reports(const std::vector<GroupReport>& reports);
+
 /// Adds more reports to `all`. Fragments of one group become one report, with samples in order of
 /// arrival; the result ascends by GroupId.
 void merge_reports(std::vector<GroupReport>& all, std::vector<GroupReport> more);

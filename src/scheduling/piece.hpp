@@ -96,6 +96,7 @@ class Rounds : public Piece {
   virtual bool exact_total() const { return true; }
   virtual std::int64_t hard_cap(const StepRequest& request) const { return request.budget; }
   virtual std::int64_t most_rounds() const { return 1; }  ///< PolicyTraits::most_rounds
+  virtual std::int64_t tiers() const { return 0; }        ///< PolicyTraits::tiers
 };
 
 /// Decides which of the drawn rollouts train, and with which weight.

@@ -7,6 +7,7 @@
 #include "scheduling/allocator/gdro_released.hpp"
 #include "scheduling/allocator/knapsack.hpp"
 #include "scheduling/allocator/square_root.hpp"
+#include "scheduling/rounds/hints.hpp"
 #include "scheduling/rounds/make_up.hpp"
 #include "scheduling/rounds/prior_test.hpp"
 #include "scheduling/rounds/redraw.hpp"
@@ -94,6 +95,7 @@ constexpr PieceRow<Rounds> kRounds[] = {
   {"make_up", "a second round that lifts prompts below 1/2 to equal advantage mass", make<Rounds, MakeUpRounds>},
   {"widest_interval", "a pilot, then the rest where the mean reward's interval narrows most", make<Rounds, WidestIntervalRounds>},
   {"prior_test", "one more rollout while the baseline's risk falls by more than its price", knowing<Rounds, PriorTestRounds>},
+  {"hints", "prompts without a correct rollout again with more help each round, or all again by 1 - success from a part of the budget", knowing<Rounds, HintRounds>},
 };
 
 constexpr PieceRow<Selection> kSelections[] = {

@@ -26,6 +26,8 @@ struct PromptTable {
                          ///< same settings
   std::vector<std::uint64_t> content{};  ///< [prompts] hash of the prompt's content; empty:
                                          ///< unknown, and a state then fits tables of its size only
+  std::vector<std::uint8_t> tiers{};  ///< [prompts] tiers of help that the prompt has; empty: all
+                                      ///< that scheduler.knobs.hint_tiers asks for
   std::size_t size() const { return level.size(); }
 };
 
@@ -95,6 +97,7 @@ struct PolicyTraits {
   bool exact_total = true;       ///< every step draws exactly StepRequest::budget rollouts;
                                  ///< otherwise a step draws at most hard_cap()
   std::int64_t most_rounds = 1;  ///< of a step
+  std::int64_t tiers = 0;        ///< most help that it asks prompts again with; 0: none
   bool hears_rewards = true;     ///< the scheduler reads GroupReport::rewards, not only which are
                                  ///< correct
   std::vector<Need> needs{};

@@ -94,7 +94,14 @@ const std::vector<SchedulerRow>& schedulers() {
     {"dars_hw", "DARS, hardness-weighted", "arXiv:2508.13755", 2025,
       {"", "uniform", "equal", "make_up", "informative"}, {{"depth", "hardness"}, {"depth_limit", "64"}}},
     {"xrpo", "XRPO: phases that narrow the widest intervals", "arXiv:2510.06672", 2025,
-      {"", "uniform", "equal", "widest_interval", "all"}, {}, "exemplars in the prompts that were never solved: they need another prompt text, which a plan cannot name"},
+      {"", "uniform", "equal", "widest_interval", "all"}, {}, "exemplars in the prompts that were never solved: tiers of help show a prompt's own solution, not those of similar ones"},
+    // Rows that ask again with help.
+    {"ghpo", "GHPO: prompts that nobody solves again with 25, 50 and 75 % of the solution", "arXiv:2507.10628", 2025,
+      {"", "uniform", "equal", "hints", "all"}, {}},
+    {"scaf_grpo", "Scaf-GRPO: a rollout with the least help that solves it takes the place of one failure", "arXiv:2510.19807", 2025,
+      {"", "uniform", "equal", "hints", "all"}, {{"hint_tiers", "12"}, {"hint_rollouts", "1"}, {"hint_placement", "replaces_one"}, {"hint_from_step", "50"}}},
+    {"adhint", "ADHint: as much help as a prompt is difficult, beside rollouts without", "arXiv:2512.13095", 2025,
+      {"", "uniform", "equal", "hints", "all"}, {{"hint_by", "difficulty"}, {"hint_placement", "joins_parent"}}, "the paper's schedule of the hint ratio, which could not be read: it is proportional to the difficulty here"},
     // Rows that choose what trains.
     {"pods", "PODS: max-variance down-sampling of each group", "arXiv:2504.13818", 2025,
       {"", "uniform", "equal", "single", "max_variance"}, {}},

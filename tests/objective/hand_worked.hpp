@@ -57,5 +57,6 @@ HandWorkedTable worked_shaping();
 HandWorkedTable worked_credit();
 HandWorkedTable worked_shares();
 HandWorkedTable worked_rewards();
+HandWorkedTable worked_second_pass();
 
 }  // namespace rollcall::objective::test

@@ -2,6 +2,7 @@
 // columns the objective gets of it.
 #pragma once
 
+#include "core/derivation.hpp"
 #include "objective/columns.hpp"
 #include "objective/objective.hpp"
 
@@ -26,12 +27,12 @@ struct PlainRollout {
   /// reference's root, normalised) are reference, the rest is 0.
   std::vector<double> teacher{}, teacher_kl{}, current{}, current_entropy{}, old_entropy{},
       sum_squares{}, old_value{}, value{}, flat_reference{};
-  std::vector<double> reasoning_step{}, probe_accuracy{}, probe_confidence{};
+  std::vector<double> reasoning_step{}, probe_accuracy{}, probe_confidence{}, given{};
   std::vector<std::int64_t> token{};
   std::vector<double> gradient{0.0, 0.0, 0.0};  ///< by the states that the head reads, in three
                                                 ///< directions
   double prior = 0.5, posterior = 0.5, predicted = 0.5, best_length = 0, answer = 0, correct = 0,
-         greedy = 0, expert = 0, lag = 0;
+         greedy = 0, expert = 0, lag = 0, tier = 0, derived = 0;
   std::map<std::string, double> components{};
   std::int64_t key = 0;
   std::size_t length() const { return old.size(); }
@@ -119,6 +120,9 @@ struct PlainStep {
     c.named[column::reasoning_step] = optional(&PlainRollout::reasoning_step, nullptr);
     c.named[column::probe_accuracy] = optional(&PlainRollout::probe_accuracy, nullptr);
     c.named[column::probe_confidence] = optional(&PlainRollout::probe_confidence, nullptr);
+    c.named[column::given] = optional(&PlainRollout::given, nullptr);
+    c.named[column::tier] = per_rollout(&PlainRollout::tier);
+    c.named[column::derived] = per_rollout(&PlainRollout::derived);
     c.named[column::value] = optional(&PlainRollout::old_value, nullptr);
     c.named[column::prior] = per_rollout(&PlainRollout::prior);
     c.named[column::posterior] = per_rollout(&PlainRollout::posterior);
@@ -239,6 +243,7 @@ inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t 
       r.components["sound"] = double(r.key % 3 == 0),
       r.components["votes"] = double(r.key / 3 % 5) / 4;
       r.components["masked"] = double(r.group % 2);
+      r.derived = r.key % 4 == 3 ? double(DerivedKind::counterpart) : 0.0;
       step.rollouts.push_back(std::move(r));
     }
   }
@@ -259,11 +264,22 @@ inline PlainStep any_step(double spread = 0.3) {
   return random_step(sizes, *rc::gen::arbitrary<std::uint32_t>(), spread);
 }
 
-/// Some step of training in which some rollouts are an expert's.
+/// Makes the rollout one with help, of which its first tokens may be given, or a refinement.
+inline void derive(PlainRollout& r) {
+  if (r.key % 5 == 2) {
+    r.derived = double(DerivedKind::hint), r.tier = double(1 + r.key / 5 % 3);
+    for (std::size_t t = 0; t < r.length(); ++t)
+      r.given.push_back(double(std::int64_t(t) < r.key / 15 % 4));
+  } else if (r.key % 5 == 4) {
+    r.derived = double(DerivedKind::refinement);
+  }
+}
+
+/// Some step of training in which some rollouts are an expert's, and some had help or refine others.
 inline PlainStep step_with_experts() {
   PlainStep step = any_step();
   step.index = std::uint64_t(*any_of(0, 1000));
-  for (auto& r : step.rollouts) r.expert = double(r.key % 4 == 0);
+  for (auto& r : step.rollouts) r.expert = double(r.key % 4 == 0), derive(r);
   return step;
 }
 

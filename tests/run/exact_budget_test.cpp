@@ -33,7 +33,7 @@ struct DrawCounts {
     if (plan.step > kSteps) throw Enough{};
     rollouts[plan.step] += group.count;
     prompts[plan.step][group.id.prompt] += group.count;
-    GroupReport report{.id = group.id, .level = group.level};
+    GroupReport report{.id = group.id, .level = group.level, .from = group.from};
     for (std::uint32_t s = group.first_sample; s < group.first_sample + group.count; ++s) {
       const bool right =
           RandomStream(9, RandomPurpose::test, plan.step, group.id.prompt.value, s).uniform(0) <

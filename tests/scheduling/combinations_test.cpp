@@ -48,19 +48,25 @@ void check_step(const std::vector<Decision>& rounds, const StepRequest& request,
                 const Scheduler& policy) {
   std::map<GroupId, std::int64_t> samples;
   std::set<std::uint64_t> before;  // prompts of earlier rounds
+  std::set<GroupId> helped;
   std::int64_t spent = 0;
   for (const Decision& round : rounds) {
     std::set<std::uint64_t> now;
     std::set<GroupId> groups;
     for (const GroupPlan& g : round.groups) {
+      RC_ASSERT(groups.insert(g.id).second);  // two fragments of a group in one round could come
+                                              // back in any order
+      spent += g.count;
+      if (!is_plain(g.from)) {  // asked once, as a further draw of a prompt of the step
+        RC_ASSERT(!samples.contains(g.id) && before.contains(g.id.prompt.value));
+        RC_ASSERT(samples.contains(g.from.parent) && helped.insert(g.id).second);
+        continue;
+      }
       // a refill brings new prompts
       if (g.first_sample == 0)
         RC_ASSERT(!samples.contains(g.id) && !before.contains(g.id.prompt.value));
-      RC_ASSERT(groups.insert(g.id).second);  // two fragments of a group in one round could come
-                                              // back in any order
       RC_ASSERT(std::int64_t(g.first_sample) == samples[g.id]);
       samples[g.id] += g.count;
-      spent += g.count;
       now.insert(g.id.prompt.value);
     }
     before.merge(now);

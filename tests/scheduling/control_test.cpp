@@ -65,10 +65,24 @@ TEST(Control, ConstantAndInverted) {
 }
 
 TEST(Control, EveryPolicyThatLearnsHasIt) {
-  const std::set<std::string> nothing_learned = {
-      "uniform",     "rmt",     "dapo", "dler", "brorl", "reinforce_ada", "reinforce_ada_positive",
-      "dars_et",     "dars_hw", "xrpo", "pods", "d3s",   "arrol",         "prs_vspo",
-      "rstar2_agent"};
+  const std::set<std::string> nothing_learned = {"uniform",
+                                                 "rmt",
+                                                 "dapo",
+                                                 "dler",
+                                                 "brorl",
+                                                 "reinforce_ada",
+                                                 "reinforce_ada_positive",
+                                                 "dars_et",
+                                                 "dars_hw",
+                                                 "xrpo",
+                                                 "pods",
+                                                 "d3s",
+                                                 "arrol",
+                                                 "prs_vspo",
+                                                 "rstar2_agent",
+                                                 "ghpo",
+                                                 "scaf_grpo",
+                                                 "adhint"};
   for (const auto& row : policy_names()) {
     const bool has = describe_knobs({.row = row}).find("control") != std::string::npos;
     EXPECT_EQ(has, !nothing_learned.contains(row)) << row;

@@ -1,6 +1,7 @@
 // Budgets: every row that promises exact totals spends exactly the budget, every other stays under
 // its cap, in a hundred thousand steps of any kind.
 #include "base/errors/error.hpp"
+#include "core/derived_prompt.hpp"
 #include "scheduling/scheduler.hpp"
 #include "scheduling/simulated_run.hpp"
 
@@ -17,13 +18,16 @@ class EveryBudget : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Rows, EveryBudget, testing::ValuesIn(policy_names()),
                          [](const auto& row) { return row.param; });
 
-/// A group's rollouts over all rounds of a step; fragments number their samples one after the
-/// other.
-std::map<GroupId, std::int64_t> counts_of(const std::vector<Decision>& rounds) {
+/// A group's rollouts over all rounds of a step, of the task's groups or of those with help.
+/// Fragments number their samples one after the other; those with help are asked once, with numbers
+/// that their parents have not.
+std::map<GroupId, std::int64_t> counts_of(const std::vector<Decision>& rounds, bool help) {
   std::map<GroupId, std::int64_t> counts;
   for (const auto& round : rounds) {
     for (const auto& g : round.groups) {
-      EXPECT_EQ(g.first_sample, counts[g.id]);
+      if (is_plain(g.from) == help) continue;
+      EXPECT_EQ(g.first_sample, help ? first_derived_sample(g.id.draw) : counts[g.id]);
+      EXPECT_TRUE(!help || !counts.contains(g.id));
       counts[g.id] += g.count;
     }
   }
@@ -38,8 +42,9 @@ std::int64_t total_of(const std::map<GroupId, std::int64_t>& counts) {
 
 void check(const Scheduler& policy, const PromptTable& table, const StepRequest& request,
            const std::vector<Decision>& rounds) {
-  const auto counts = counts_of(rounds);
-  const std::int64_t total = total_of(counts);
+  const auto counts = counts_of(rounds, false), with_help = counts_of(rounds, true);
+  const std::int64_t total = total_of(counts) + total_of(with_help);
+  for (const auto& [id, count] : with_help) ASSERT_TRUE(!counts.contains(id) && count >= 1);
   for (const auto& round : rounds) {
     for (const auto& g : round.groups)
       ASSERT_TRUE(g.id.step == request.step && g.level == table.level.at(g.id.prompt.value));

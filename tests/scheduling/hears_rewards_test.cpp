@@ -49,6 +49,7 @@ std::string run(const SchedulerChoice& choice, const Knobs& knobs, bool fraction
     std::map<GroupId, GroupReport> whole;
     for (const GroupReport& part : all) {
       auto& group = whole.try_emplace(part.id, no_results(part.id, part.level)).first->second;
+      group.from = part.from;
       const auto append = [](auto& to, const auto& from) {
         to.insert(to.end(), from.begin(), from.end());
       };

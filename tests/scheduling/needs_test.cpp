@@ -87,6 +87,7 @@ TEST(Room, IsSaidWithTheSettingThatGivesIt) {
   EXPECT_EQ(shortage_of({"xrpo"}, {{"pilot_rollouts", "2"}}, 4, 2, 32), "");
   EXPECT_THAT(shortage_of({"dars_et"}, {}, 32, 2, 64),
               HasSubstr("train.rollouts_per_prompt is 32 already"));
+  EXPECT_THAT(shortage_of({"adhint"}, {}, 8, 8, 32), HasSubstr("set scheduler.min_rollouts=4"));
   EXPECT_EQ(shortage_of({"reinforce_ada"}, {{"ada_rounds", "1"}}, 8, 2, 8), "")
       << "its knobs ask for no further round";
 }

@@ -62,6 +62,7 @@ inline GroupReport no_results(const GroupId& id, std::int32_t level) {
 /// address alone. A share of them comes to no verdict.
 inline GroupReport outcome(const GroupPlan& plan, double undecided = 0.0) {
   GroupReport r = no_results(plan.id, plan.level);
+  r.from = plan.from;
   const double rate = std::min(0.95, 0.9 / (plan.level - 1) + 0.01 * double(plan.id.step % 50));
   for (std::uint32_t s = plan.first_sample; s < plan.first_sample + plan.count; ++s) {
     if (RandomStream(8, RandomPurpose::test, plan.id.step, plan.id.prompt.value, s)
@@ -89,6 +90,7 @@ inline std::vector<Decision> simulate_step(Scheduler& policy, const StepRequest&
     for (const auto& plan : rounds.back().groups) reports.push_back(outcome(plan, undecided));
     for (const auto& r : reports) {
       auto& sum = whole.try_emplace(r.id, no_results(r.id, r.level)).first->second;
+      sum.from = r.from;
       sum.correct.insert(sum.correct.end(), r.correct.begin(), r.correct.end());
       sum.rewards.insert(sum.rewards.end(), r.rewards.begin(), r.rewards.end());
       sum.lengths.insert(sum.lengths.end(), r.lengths.begin(), r.lengths.end());
@@ -123,6 +125,7 @@ inline std::string describe(const std::vector<Decision>& rounds) {
                                     std::uint64_t(g.first_sample), std::uint64_t(g.count)}) {
         text += std::to_string(v) + ' ';
       }
+      if (!is_plain(g.from)) text += "tier " + std::to_string(g.from.tier) + ' ';
     }
     text += d.last_round ? "end\n" : "more\n";
   }

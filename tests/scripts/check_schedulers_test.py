@@ -15,6 +15,7 @@ BREACHES = [
     (f"{SCHEDULING}/METHODS.md", "- Test: `Ucb`: three", "- three", "ucb: no line '- Test: ...'"),
     (f"{SCHEDULING}/METHODS.md", "- Complete: yes.", "- Complete: partly, lacks a second half.", "schedulers.cpp says"),
     (f"{SCHEDULING}/METHODS.md", "- Traits: capped at refill_rounds", "- Traits: exact, not capped at refill_rounds", "dapo: METHODS.md gives the trait 'exact'"),
+    (f"{SCHEDULING}/METHODS.md", "- Traits: exact.\n- Complete: partly, lacks the paper's schedule", "- Traits: capped.\n- Complete: partly, lacks the paper's schedule", "adhint: METHODS.md gives the trait 'capped'"),
     (f"{SCHEDULING}/METHODS.md", "| selection | `max_variance` |", "| selection | `max_spread` |", "selection table of pieces.cpp has max_variance, METHODS.md has not"),
     (f"{SCHEDULING}/pieces.cpp", '  {"pairs",', '  {"couples",', "wgrpo: there is no sampler pairs"),
     (f"{SCHEDULING}/pieces.cpp", '  {"pairs",', '  {"couples",', "sampler couples: no row uses it"),

@@ -7,20 +7,24 @@
 //   accepted i, without beta, as TRPA's code has it for a batch
 //   pair_mean step, for token-mean: the mean over all pairs of the step, or over all its rollouts
 //   where there is no pair, instead of the mean within each prompt
+//   pair_losers counterparts: w is the policy's own and l a counterpart of an earlier policy that the
+//   verifier rejected; all other pairs have weight 0
 // Source: DPO, arXiv:2305.18290, eq. 7, online as in arXiv:2402.04792; IPO, arXiv:2310.12036, eq.
 //   17; blend: INPO, arXiv:2407.00617, where beta is its eta and the share its tau / eta; levels
-//   and anisotropy: TRPA, arXiv:2504.04524.
+//   and anisotropy: TRPA, arXiv:2504.04524; counterparts: SePPO, arXiv:2410.05255.
 // Shapes: [M] -> [M], the group's loss on each token.   Knobs: pair_beta, pair_loss, pair_choice,
-//   pair_anchor, anchor_share, pair_pool, pair_mean, anisotropy, lone_levels.
+//   pair_anchor, anchor_share, pair_pool, pair_mean, pair_losers, anisotropy, lone_levels.
 // What differs: only the order of the rewards counts. With pair_choice extremes, the pairs are
 //   those of a best and a worst answer; all answers that tie take part.
 #pragma once
 
 #include "base/numbers/differing.hpp"
+#include "core/derivation.hpp"
 #include "objective/groups.hpp"
 #include "objective/pieces.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace rollcall::objective {
@@ -35,6 +39,7 @@ struct PairPreference {
   enum class Anchor { reference, old, blend } anchor = Anchor::reference;
   enum class Pool { sum, mean } pool = Pool::sum;
   enum class Mean { prompt, step } mean = Mean::prompt;
+  enum class Losers { any, counterparts } losers = Losers::any;
   enum class Lone { skip, push } lone = Lone::skip;
 
   void bind(Knobs& knobs) {
@@ -53,10 +58,18 @@ struct PairPreference {
     knobs.choice(
         "pair_mean", mean, {"prompt", "step"},
         "pairs averaged within their prompt, or all of the step alike (aggregate token-mean)");
+    knobs.choice("pair_losers", losers, {"any", "counterparts"},
+                 "the worse of a pair: any answer, or a rejected one of an earlier policy");
     knobs.choice("lone_levels", lone, {"skip", "push"},
                  "a step without a pair: teaches nothing, or each rollout is pushed by itself");
     knobs.needs.column([this] { return anchor != Anchor::old; }, column::reference_logprob);
-    knobs.needs.column([this] { return anisotropy != 1.0 || lone == Lone::push; }, column::correct);
+    const auto by_counterpart = [this] { return losers == Losers::counterparts; };
+    knobs.needs.column(by_counterpart, column::derived);
+    knobs.needs.column(
+        [this, by_counterpart] {
+          return anisotropy != 1.0 || lone == Lone::push || by_counterpart();
+        },
+        column::correct);
     knobs.needs.whole_groups = true;
   }
 
@@ -65,9 +78,9 @@ struct PairPreference {
     const at::Tensor l = rollout_score(
         micro_batch, pool == Pool::sum ? RolloutScore::log_ratio_sum : RolloutScore::log_ratio,
         target(micro_batch));
-    const auto [winner, loser] =
-        ordered_pairs(micro_batch, micro_batch.take_rollouts(micro_batch.step.reward),
-                      chosen == Chosen::extremes);
+    const auto [winner, loser] = allowed(
+        micro_batch, ordered_pairs(micro_batch, micro_batch.take_rollouts(micro_batch.step.reward),
+                                   chosen == Chosen::extremes));
     const at::Tensor gap = l.index_select(0, winner) - l.index_select(0, loser);
     const auto [loss, pairs] = group_mean_of_pairs(
         micro_batch,
@@ -101,23 +114,50 @@ struct PairPreference {
                ? reference
                : share * reference + (1.0 - share) * micro_batch.old_logprob;
   }
+  /// [B] whether the rollout is a counterpart.
+  static at::Tensor counterparts(const Step& step) {
+    return step.named(column::derived) == double(DerivedKind::counterpart);
+  }
+  /// [B] whether it may be the worse of a pair.
+  static at::Tensor rejected_counterparts(const Step& step) {
+    return counterparts(step).logical_and(step.named(column::correct) < 0.5);
+  }
+  using Pairs = std::pair<at::Tensor, at::Tensor>;  ///< winners and losers, [K] each
+  /// The pairs that have a weight.
+  Pairs allowed(const MicroBatchTensors& micro_batch, Pairs pairs) const {
+    if (losers == Losers::any) return pairs;
+    const auto of = [&](const at::Tensor& per_rollout, const at::Tensor& place) {
+      return micro_batch.take_rollouts(per_rollout).index_select(0, place);
+    };
+    const at::Tensor taken =
+        of(rejected_counterparts(micro_batch.step), pairs.second)
+            .logical_and(of(counterparts(micro_batch.step), pairs.first).logical_not());
+    return {pairs.first.masked_select(taken), pairs.second.masked_select(taken)};
+  }
   /// Number of pairs of trained rollouts in the whole step, so that the loss does not depend on the
   /// cut into micro-batches.
-  static double pairs_of(const Step& step, bool extremes) {
+  double pairs_of(const Step& step, bool extremes) const {
+    const at::Tensor all = at::ones({step.shape.rollouts}, at::kBool),
+                     wins = losers == Losers::any ? all : counterparts(step).logical_not(),
+                     loses = losers == Losers::any ? all : rejected_counterparts(step);
+    const auto may_win = wins.accessor<bool, 1>(), may_lose = loses.accessor<bool, 1>();
     const auto reward = step.reward.accessor<double, 1>(),
                length = step.trained_length.accessor<double, 1>();
     const auto& begin = step.shape.group_begin();
     double pairs = 0.0;
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
-      std::vector<double> trained;
+      std::vector<double> trained, winners, worse;
       for (auto i = begin[g]; i < begin[g + 1]; ++i) {
-        if (length[i] > 0) trained.push_back(reward[i]);
+        if (length[i] <= 0) continue;
+        trained.push_back(reward[i]);
+        if (may_win[i]) winners.push_back(reward[i]);
+        if (may_lose[i]) worse.push_back(reward[i]);
       }
       if (trained.empty()) continue;
       const auto [least, most] = std::minmax_element(trained.begin(), trained.end());
-      for (const double w : trained) {
+      for (const double w : winners) {
         if (extremes && differ(w, *most)) continue;
-        for (const double l : trained)
+        for (const double l : worse)
           pairs += w > l && differ(w, l) && !(extremes && differ(l, *least)) ? 1.0 : 0.0;
       }
     }

@@ -12,11 +12,13 @@
 #include "model/support/huge_blocks.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "run/context/derived/self_judging.hpp"
+#include "run/context/help/hints.hpp"
 #include "run/context/job_texts.hpp"
 #include "run/context/models_of.hpp"
 #include "run/context/numerics.hpp"
 #include "run/context/prompt_book.hpp"
 #include "run/context/run_texts.hpp"
+#include "run/context/step_bounds.hpp"
 #include "run/context/text_memory.hpp"
 #include "run/folder/run_folder.hpp"
 #include "task/answer_source.hpp"
@@ -120,6 +122,8 @@ const Faults::Keys kLengthKeys{"sampling.max_new_tokens",
                                "environment.max_tokens",
                                "environment.name",
                                "environment.command"};
+const Faults::Keys kHelpKeys{"scheduler.knobs.hint_tiers", "hints.",    "scheduler.policy",
+                             "scheduler.rounds",           "task.file", "sampling.max_new_tokens"};
 
 /// Makes the graders: the verifier or the command, and for judge tasks the reader of the policy's
 /// verdicts.
@@ -146,6 +150,7 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
       log_info("{}", said);
   });
   context.texts.answer_marker = context.config.task.answer_marker;
+  context.texts.hints = config.hints;
   faults.check({"run.layout", "judge.ranks", "judge.model"},
                [&] { context.layout = sizing::layout_of(config, shape.ranks); });
   const bool reads = faults.check(kFormatKeys, [&] {
@@ -182,10 +187,14 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
     context.models = models_of(config, *context.texts.tokenizer);
     check_vocabulary(config, context);
   });
+  std::int64_t tiers = 0;  // of help, as the scheduler asks for it
   if (reads)
     faults.check(
         {"scheduler.policy", "scheduler.", "train.prompts_per_step", "train.rollouts_per_prompt"},
-        [&] { add_step_bounds(context.models, config); });
+        [&] {
+          add_step_bounds(context.models, config);
+          tiers = policy_without_prompts(config)->traits().tiers;
+        });
   whole &= has_models && faults.check(kMicroBatchKeys, [&] {
     context.config.train.micro_batch_tokens =
         sizing::micro_batch_tokens(config, context.models.policy);
@@ -195,6 +204,11 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
     faults.check(kLengthKeys, [&] {
       fill_texts(context.texts, context.config, *context.threads.pool,
                  context.models.policy.max_position_embeddings, examples);
+    });
+  if (whole && tiers > 0 && config.train.steps > 0 && config.train.from_archive.empty())
+    faults.check(kHelpKeys, [&] {
+      fill_help(context.texts, context.config, *context.threads.pool,
+                context.models.policy.max_position_embeddings, tiers);
     });
   return context;
 }

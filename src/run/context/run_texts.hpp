@@ -25,6 +25,11 @@ struct RunTexts {
   std::uint64_t forms_seed = 0;  ///< run.seed, from which the form of each group is drawn
   std::string answer_marker = TaskSection().answer_marker;  ///< stands before the answer of a
                                                             ///< worked solution
+  HintSection hints{};  ///< the help that further draws of a prompt give (help/hints.hpp)
+  /// [training prompts] tiers of help that each has, with room for them; empty in runs whose
+  /// scheduler asks for none.
+  std::vector<std::uint8_t> tiers{};
+  std::int64_t longest_with_help = 0;  ///< tokens of the longest prompt with help; 0: there is none
   /// [split][form and prompt][tokens] as the policy sees a prompt. Training prompts are there in
   /// all forms.
   std::array<std::vector<std::vector<std::int32_t>>, 3> prompt_tokens;

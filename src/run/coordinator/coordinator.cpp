@@ -61,7 +61,7 @@ Coordinator::Coordinator(const RunContext& context, Mailbox& mail, NextMessage n
                          std::vector<int> transfer_ranks, Resumed resumed)
     : context_(&context),
       state_(std::move(resumed.state)),
-      scheduler_(make_scheduler(context.config, context.texts.prompts)),
+      scheduler_(make_scheduler(context.config, context.texts)),
       records_(context, state_),
       stop_(context.run_dir, context.config.run.wall_time_s),
       inbox_(std::move(next), stop_),

@@ -63,11 +63,13 @@ std::string diversity_of(const scheduling::Scheduler& policy) {
 }
 
 std::unique_ptr<scheduling::Scheduler> make_scheduler(const RunConfig& config,
-                                                      const task::PromptSet& prompts) {
+                                                      const RunTexts& texts) {
+  const task::PromptSet& prompts = texts.prompts;
   // An evaluation of a file without training rows draws no prompt, but still needs a table.
   scheduling::PromptTable table =
       prompt_table(prompts.train.empty() ? prompts.heldout : prompts.train);
   table.law = config.success;
+  table.tiers = texts.tiers;
   const bool domains = !table.domain.empty(), priors = !table.prior.empty();
   const auto& s = config.scheduler;
   auto policy =

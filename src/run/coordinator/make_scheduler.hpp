@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/run_config.hpp"
+#include "run/context/run_texts.hpp"
 #include "scheduling/scheduler.hpp"
-#include "task/task.hpp"
 
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@ namespace rollcall::run {
 /// Makes the same scheduler on a fresh start and on resume. Throws ConfigError when the scheduler
 /// needs something that the run does not provide.
 std::unique_ptr<scheduling::Scheduler> make_scheduler(const RunConfig& config,
-                                                      const task::PromptSet& prompts);
+                                                      const RunTexts& texts);
 
 /// The measure of diversity that a scheduler asks for; empty where it asks for none.
 std::string diversity_of(const scheduling::Scheduler& policy);

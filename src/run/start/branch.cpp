@@ -157,7 +157,7 @@ std::set<std::string> scheduler_files_to_leave(const io::StoredCheckpoint& check
                                                const RunContext& context) {
   std::set<std::string> left_out;
   try {
-    SchedulerFiles().load(*make_scheduler(context.config, context.texts.prompts), checkpoint);
+    SchedulerFiles().load(*make_scheduler(context.config, context.texts), checkpoint);
   } catch (const StorageError& other) {
     for (const auto& [name, facts] : checkpoint.files())
       for (const PartRow& row : part_rows())

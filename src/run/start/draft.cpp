@@ -74,7 +74,7 @@ void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faul
     faults.check({"eval.every", "eval.before", "eval.after", "train.steps"},
                  [&] { check_splits(draft, kind); });
     faults.check({"scheduler.policy", "scheduler.", "task.fields.domain", "task.fields.prior"},
-                 [&] { (void)make_scheduler(draft.config, draft.texts.prompts); });
+                 [&] { (void)make_scheduler(draft.config, draft.texts); });
   }
   if (draft.grading.grader && has_prompts) {
     faults.check(judge, [&] {

@@ -385,7 +385,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
     opening.preamble.mask = opening.context->mask =
         find_mask(config, opening.context->models.policy);
   fit_memory(*opening.context, world.rank(), share.memory);
-  const auto policy = make_scheduler(opening.context->config, opening.context->texts.prompts);
+  const auto policy = make_scheduler(opening.context->config, opening.context->texts);
   tell_start(*opening.context, request.kind, *objective, *policy, share.cores);
   opening.preamble.sends_rollouts = opening.context->sends_rollouts =
       sends_rollouts(config, *objective, *policy);

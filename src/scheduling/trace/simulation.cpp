@@ -49,6 +49,7 @@ class Run {
       : policy_(&policy),
         population_(&population),
         seed_(simulation.seed),
+        help_(simulation.help),
         columns_(columns_for(policy)),
         learner_(simulation.rate, simulation.noise, seed_) {}
   void step(const StepRequest& request);
@@ -58,8 +59,9 @@ class Run {
   RandomStream stream(const GroupId& id) const {
     return {seed_, RandomPurpose::sampling, id.step, id.prompt.value, id.draw};
   }
-  double pass_probability(std::uint64_t prompt) const {
-    return learner_.pass_probability(population_->difficulty[prompt], population_->cell[prompt]);
+  double pass_probability(std::uint64_t prompt, std::int32_t tier = 0) const {
+    return learner_.pass_probability(population_->difficulty[prompt] - help_ * double(tier),
+                                     population_->cell[prompt]);
   }
   GroupReport answer(const GroupPlan& plan) const;
   double diversity(const GroupReport& report) const;
@@ -69,6 +71,7 @@ class Run {
   Scheduler* policy_;
   const Population* population_;
   std::uint64_t seed_;
+  double help_;
   Columns columns_;
   Learner learner_;
   SimulationPoint totals_;
@@ -76,8 +79,8 @@ class Run {
 
 GroupReport Run::answer(const GroupPlan& plan) const {
   GroupReport report;
-  report.id = plan.id, report.level = plan.level;
-  const double p = pass_probability(plan.id.prompt.value);
+  report.id = plan.id, report.level = plan.level, report.from = plan.from;
+  const double p = pass_probability(plan.id.prompt.value, plan.from.tier);
   const RandomStream random = stream(plan.id);
   for (std::uint32_t s = plan.first_sample; s < plan.first_sample + plan.count; ++s) {
     const bool correct = random.uniform(s) < p;
@@ -125,7 +128,7 @@ void Run::train(GroupReport& report, const GroupTraining* training, StepGradient
   const std::uint64_t prompt = report.id.prompt.value;
   const auto n = double(report.rewards.size());
   const double mean = std::accumulate(report.rewards.begin(), report.rewards.end(), 0.0) / n,
-               p = pass_probability(prompt);
+               p = pass_probability(prompt, report.from.tier);
   double signal = 0.0, squares = 0.0, size = 0.0;
   for (std::size_t j = 0; j < report.rewards.size(); ++j) {
     const double advantage = report.rewards[j] - mean;

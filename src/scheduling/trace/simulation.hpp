@@ -21,6 +21,7 @@ struct Simulation {
   std::int64_t min_rollouts = 2, max_rollouts = 32;
   double rate = 0.01;        ///< learning rate of the learner
   double noise = 3.0;        ///< standard deviation of a rollout's gradient, per coordinate
+  double help = 1.0;         ///< what a tier of help takes off a prompt's difficulty
   std::int64_t points = 40;  ///< number of points of the curves
 };
 

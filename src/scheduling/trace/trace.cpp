@@ -30,11 +30,13 @@ void sort_by_group(std::vector<GroupReport>& reports) {
 }
 
 /// The reports of the groups that a round drew, with the next rewards of each prompt. Empty where
-/// `reports` does not hold all of them.
+/// `reports` does not hold all of them. A log does not say which results had help, so it holds none
+/// of those.
 std::optional<std::vector<GroupReport>> part_of(const std::vector<GroupPlan>& round,
                                                 const std::vector<GroupReport>& reports) {
   std::vector<GroupReport> parts;
   for (const GroupPlan& group : round) {
+    if (!is_plain(group.from)) return std::nullopt;
     const auto found = std::find_if(reports.begin(), reports.end(),
                                     [&](const GroupReport& r) { return r.id == group.id; });
     const std::size_t first = group.first_sample, last = first + group.count;
@@ -147,7 +149,7 @@ void Trace::read_returned(const json& entries, Line& line) const {
                fmt::format("\"returned\" has {} rewards of prompt {}, which got {} rollouts",
                            r.rewards.size(), id, group->count),
                "return what was drawn", "it holds the results of the previous decision");
-    r.id = group->id, r.level = group->level;
+    r.id = group->id, r.level = group->level, r.from = group->from;
     line.places[r.id] = result.place;
     reports.push_back(std::move(r));
     ++group;
@@ -255,14 +257,18 @@ void Trace::replay(const StepRequest& request, const std::vector<GroupReport>& r
 
 void Trace::tell(const std::vector<GroupPlan>& groups, const std::vector<double>& probability,
                  ordered_json& out) const {
-  json selected, counts, bins, weights;
+  json selected, counts, bins, weights, tiers;
+  bool help = false;
   for (const GroupPlan& group : groups) {
     selected.push_back(prompts_.id_of(group.id.prompt));
     counts.push_back(group.count);
     bins.push_back(policy_->bin(group.id.prompt));
     weights.push_back(policy_->weight(group.id.prompt));
+    tiers.push_back(group.from.tier);
+    help = help || !is_plain(group.from);
   }
   out["selected"] = selected, out["counts"] = counts, out["bins"] = bins, out["weights"] = weights;
+  if (help) out["tiers"] = tiers;
   if (probability.size() == groups.size()) out["probabilities"] = probability;
 }
 

@@ -44,9 +44,10 @@ class Trace {
         std::optional<std::uint64_t> prompts, bool hears_shaped = true);
   ~Trace();
   /// The answer to a line. A decision has `selected`, `counts`, `bins`, `weights`, `probabilities`
-  /// if the scheduler states them, and `more` if it decides another round after the results. Where
-  /// results end a step, there is `train`. Between steps there is `state_sha256`, of the state
-  /// after the latest step that has ended. Throws InputError naming the line.
+  /// if the scheduler states them, `tiers` if some prompt is asked with help (0: without), and
+  /// `more` if it decides another round after the results. Where results end a step, there is
+  /// `train`. Between steps there is `state_sha256`, of the state after the latest step that has
+  /// ended. Throws InputError naming the line.
   std::string step(std::string_view line, std::size_t number);
   std::vector<std::string> warnings() const;  ///< about the scheduler's knobs
 

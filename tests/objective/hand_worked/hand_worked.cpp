@@ -21,6 +21,7 @@ const HandWorkedTable& hand_worked() {
              worked_credit,
              worked_shares,
              worked_rewards,
+             worked_second_pass,
          }) {
       for (const auto& [name, worked] : part()) {
         if (!all.emplace(name, worked).second)

@@ -21,6 +21,7 @@ const PlainPieces& plain_pieces() {
     add_shaping(p);
     add_credit(p);
     add_rewards(p);
+    add_second_pass(p);
     return p;
   }();
   return pieces;

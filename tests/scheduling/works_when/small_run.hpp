@@ -47,12 +47,14 @@ inline Played play(Scheduler& policy, const StepRequest& request,
     std::vector<GroupReport> reports;
     for (const auto& plan : played.rounds.back().groups) {
       GroupReport r = no_results(plan.id, plan.level);
+      r.from = plan.from;
       for (std::uint32_t s = plan.first_sample; s < plan.first_sample + plan.count; ++s) {
         r.correct.push_back(right(plan, s));
         r.rewards.push_back(r.correct.back());
         r.lengths.push_back(4);
       }
       auto& sum = whole.try_emplace(r.id, no_results(r.id, r.level)).first->second;
+      sum.from = r.from;
       sum.correct.insert(sum.correct.end(), r.correct.begin(), r.correct.end());
       sum.rewards.insert(sum.rewards.end(), r.rewards.begin(), r.rewards.end());
       sum.lengths.insert(sum.lengths.end(), r.lengths.begin(), r.lengths.end());
