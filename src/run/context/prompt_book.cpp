@@ -44,10 +44,10 @@ Prompt PromptBook::of_task(Purpose purpose, const GroupId& group) const {
 
 Prompt PromptBook::asked(Purpose purpose, const GroupId& group, const Derivation& from) const {
   if (is_derived(group.prompt)) return find(group.prompt).prompt;
-  require<ProtocolError>(from.tier == 0,
-                         fmt::format("prompt {} is asked with help of tier {}",
-                                     group.prompt.value, from.tier),
-                         "this build gives no help", "start every rank with the same binary");
+  require<ProtocolError>(
+      from.tier == 0,
+      fmt::format("prompt {} is asked with help of tier {}", group.prompt.value, from.tier),
+      "this build gives no help", "start every rank with the same binary");
   const std::size_t form = form_of(*texts_, purpose, drawn_as(group, from));
   return run::asked(*texts_, of_task(purpose, group), form);
 }

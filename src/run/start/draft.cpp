@@ -30,10 +30,11 @@ void check_splits(const RunContext& context, JobKind kind) {
       holds_run(context.config.run.dir)
           ? "set eval.every=0: the run trains on all rows; one that branches off (--from) may set task.validation_prompts"
           : "set task.validation_prompts, or eval.every=0");
-  require<ConfigError>(kind == JobKind::eval || !context.texts.prompts.train.empty(),
-                       "task.heldout_file and task.file are the same file",
-                       "all of its rows are held out, and none is left to train on",
-                       "leave task.heldout_file out, so that task.heldout_share of them is held out, or name another");
+  require<ConfigError>(
+      kind == JobKind::eval || !context.texts.prompts.train.empty(),
+      "task.heldout_file and task.file are the same file",
+      "all of its rows are held out, and none is left to train on",
+      "leave task.heldout_file out, so that task.heldout_share of them is held out, or name another");
   const bool evaluates =
       kind == JobKind::eval || eval.after || (eval.before && context.config.train.steps > 0);
   require<ConfigError>(
