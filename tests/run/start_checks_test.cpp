@@ -201,8 +201,6 @@ TEST(StartChecks, PartsThatTheProgramDoesNotHaveAreRefusedInEveryJob) {
            {"environment.name=key_door", "no part of this program holds conversations"},
            {"environment.command=[\"x\"]", "no part of this program holds conversations"},
            {"environment.forks=after_reply", "no part of this program forks rollouts"},
-           {"second_pass.kind=refinement", "no part of this program asks about the answers"},
-           {"second_pass.buffer=0.5", "no part of this program keeps answers"},
            {"openings.texts=[\"a\", \"b\"]", "no part of this program gives rollouts a beginning"},
            {"openings.exit=So", "no part of this program cuts an answer"}})
     for (const JobKind kind : {JobKind::train, JobKind::eval})
