@@ -188,6 +188,10 @@ TEST(StartChecks, SettingsOfAPartThatIsOnAreRead) {
        }) {
     const std::string said = refusal(settings);
     const auto first = settings.front().substr(0, settings.front().find('='));
+    if (first.starts_with("second_pass.")) {
+      EXPECT_THAT(said, Not(HasSubstr("nothing would read it"))) << settings.back();
+      continue;
+    }
     EXPECT_THAT(said, HasSubstr(first + " is set, but no part of this program"));
     EXPECT_THAT(said, Not(HasSubstr("mistakes"))) << "of a part that is missing one thing is said";
   }
