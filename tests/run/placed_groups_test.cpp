@@ -30,6 +30,7 @@ Derivation made_of(const GroupId& parent, Placement placement,
 /// only component.
 struct Played {
   StepBatch batch;
+  Played() { batch.component_names = {"paid"}; }
   void add(const GroupId& id, std::uint32_t first, const std::vector<double>& rewards, Keep keep,
            const Derivation& from = {}) {
     Group group{.id = id, .level = 1, .rollouts = {}, .from = from};

@@ -16,9 +16,9 @@
 namespace rollcall::run {
 namespace {
 
-using Texts = std::vector<std::pair<std::string_view, std::string>>;
+using Said = std::vector<std::pair<std::string_view, std::string>>;
 
-std::string filled_with(const std::string& asked, const RunTexts& texts, Texts said) {
+std::string filled_with(const std::string& asked, const RunTexts& texts, Said said) {
   std::vector<text::Place> places;
   for (auto& [name, words] : said) {
     words = text::without_special(*texts.tokenizer, std::move(words));
