@@ -13,6 +13,7 @@ SMALL = sets(train__steps=STEPS, eval__before="false", eval__after="false", chec
 AGAIN = sets(second_pass__kind="refinement", second_pass__of="failed", second_pass__share=0.5, second_pass__rollouts=2, second_pass__refinement="{prompt}{response};")
 ERROR = sets(second_pass__kind="error", second_pass__of="failed", second_pass__rollouts=2, second_pass__error="{prompt}{response}?")
 BUFFER = sets(second_pass__buffer=0.25, second_pass__buffer_size=6, second_pass__refinement="{prompt}{response};")
+POOL = sets(second_pass__kind="pool", second_pass__factor=2)
 PARENT = sets(second_pass__trained_on="parent", second_pass__placement="replaces_one")
 
 
@@ -122,7 +123,7 @@ def untouched_where_nothing_fits(harness):
 
 def every_kind_is_the_same_on_three_ranks(harness):
     for name, settings in (("parent", [*AGAIN, *PARENT]), ("error", ERROR), ("critique", [*AGAIN, *ERROR[-2:], *sets(second_pass__feedback="critique", second_pass__refinement="{prompt}{response}{feedback};")]),
-                           ("buffer", BUFFER), ("deaf", [*AGAIN, *sets(task__shuffle_rewards="true")])):
+                           ("buffer", BUFFER), ("pool_bf16", [*POOL, *sets(second_pass__numerics="bf16_sliced8")]), ("deaf", [*AGAIN, *sets(task__shuffle_rewards="true")])):
         one = train(harness, name, *settings)
         same_end(train(harness, name + "_3", *settings, ranks=3), one)
     rows = metrics(harness.work / "buffer")
@@ -131,4 +132,20 @@ def every_kind_is_the_same_on_three_ranks(harness):
     check(sum(row["second_pass/error_groups"] for row in metrics(harness.work / "error")) > 0, "no error was asked for")
 
 
-main(wrong_answers_are_asked_about, the_best_of_each_parent_trains, same_on_three_ranks_and_after_kills, killed_between_rounds, its_archive_trains_the_same, untouched_where_nothing_fits, every_kind_is_the_same_on_three_ranks)
+def pools_are_drawn_again_by_their_rewards(harness):
+    pool = train(harness, "pool", *POOL)
+    rows = {row["step"]: row for row in metrics(pool)}
+    for step, groups in groups_of(harness, pool).items():
+        plain = {key: group for key, group in groups.items() if key[1] < 2048}
+        check(sum(map(len, plain.values())) == PROMPTS * ROLLOUTS == rows[step]["rollout_alloc/drawn"], f"step {step}: the scheduler's budget is not exact")
+        check(rows[step]["second_pass/pool_rollouts"] == rows[step]["second_pass/rollouts"] == 2 * PROMPTS * ROLLOUTS, f"step {step}: {rows[step]}")
+        for (prompt, draw), group in plain.items():
+            first = {r["sample"]: r for r in groups[prompt, draw + 2048]}
+            check(len(first) == 2 * len(group), f"step {step}: a pool of {len(first)}")
+            check(all(first[r["sample"]]["completion"] == r["completion"] for r in group), f"step {step}: what is drawn again is another rollout")
+            paid, kept = [r["reward"] for r in first.values()], [r["reward"] for r in group]
+            check(max(paid) == max(kept) and min(paid) == min(kept), f"step {step}: of {paid} were drawn again {kept}")
+            check(not any(r["trained"] for r in first.values()), f"step {step}: a pool trains")
+
+
+main(pools_are_drawn_again_by_their_rewards, wrong_answers_are_asked_about, the_best_of_each_parent_trains, same_on_three_ranks_and_after_kills, killed_between_rounds, its_archive_trains_the_same, untouched_where_nothing_fits, every_kind_is_the_same_on_three_ranks)

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <string>
 
@@ -51,6 +52,10 @@ void add_step_bounds(sizing::RunModels& models, const RunConfig& c) {
   const SecondPassBounds again = second_pass_bounds(c);
   models.most_rollouts = scheduler->hard_cap(step_bounds(c)) + again.rollouts,
   models.most_rounds = scheduler->traits().most_rounds + again.rounds;
+  if (c.second_pass.kind != "pool") return;
+  // Every round is played twice. A pool has a whole number of rollouts for each group.
+  models.most_rollouts += models.most_rollouts * std::int64_t(std::ceil(c.second_pass.factor));
+  models.most_rounds *= 2;
 }
 
 model::ModelConfig judge_config(const JudgeSection& section) {

@@ -31,7 +31,7 @@ SecondPassBounds second_pass_bounds(const RunConfig& config) {
   constexpr std::int64_t kOfAGroup = 4;  // unless every answer is asked about
   const SecondPassSection& s = config.second_pass;
   const TrainSection& t = config.train;
-  if (s.kind.empty()) return {};
+  if (s.kind != "refinement" && s.kind != "error") return {};
   SecondPassBounds bounds;
   const std::int64_t largest = config.scheduler.max_rollouts;
   const bool every = s.of == "every";

@@ -17,7 +17,7 @@ std::unique_ptr<const scheduling::Scheduler> policy_without_prompts(const RunCon
 /// The prompts, the budget of rollouts and the bounds per prompt of one step.
 scheduling::StepRequest step_bounds(const RunConfig& config);
 
-/// What the second pass of a step adds to what the scheduler draws, at most.
+/// What prompts that are made of the answers of a step add to what the scheduler draws, at most.
 struct SecondPassBounds {
   std::int64_t parents = 0;     ///< groups of which prompts are made
   std::int64_t of_a_group = 0;  ///< prompts that are made of one of them
@@ -25,7 +25,7 @@ struct SecondPassBounds {
   std::int64_t rollouts = 0;    ///< of all of its rounds
   std::int64_t rounds = 0;
 };
-/// All are 0 where second_pass.kind is empty.
+/// All are 0 where second_pass.kind is neither refinement nor error.
 SecondPassBounds second_pass_bounds(const RunConfig& config);
 
 /// Whether the second pass first asks what is wrong with an answer.

@@ -44,7 +44,8 @@ constexpr const char* kNames[] = {
     "second_pass/continuation_groups", "second_pass/continuation_rollouts",
     "second_pass/error_correct", "second_pass/error_groups", "second_pass/error_rollouts",
     "second_pass/intervention_correct", "second_pass/intervention_groups",
-    "second_pass/intervention_rollouts", "second_pass/left_out", "second_pass/refinement_correct",
+    "second_pass/intervention_rollouts", "second_pass/left_out", "second_pass/pool_correct",
+    "second_pass/pool_groups", "second_pass/pool_rollouts", "second_pass/refinement_correct",
     "second_pass/refinement_groups", "second_pass/refinement_rollouts", "second_pass/rollouts",
     "success/drift_mean",
     // the scheduler

@@ -94,8 +94,9 @@ model::DecodeOptions step_decode_options(const RunContext& context) {
   return options;
 }
 
-RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& plan, int producer) {
-  const model::PolicyModel& policy = context.store->policy();
+RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& plan, int producer,
+                      const model::PolicyModel* other) {
+  const model::PolicyModel& policy = other != nullptr ? *other : context.store->policy();
   require<ProtocolError>(
       plan.policy == policy.version(),
       fmt::format("step {} was planned for policy version {}, but this rank holds {}", plan.step,
@@ -161,7 +162,7 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
 
 Generated GenerationStage::on_plan(const StepPlan& plan) {
   const Stopwatch generating;
-  RolloutShard shard = generate(*context_, guide_, plan, rank_);
+  RolloutShard shard = generate(*context_, guide_, plan, rank_, &pools_.of(*context_, plan));
   const double generation_s = generating.seconds();
   // The position of this rank among the generation ranks decides which rank scores its shard, so
   // both ranks know it without a message.

@@ -5,6 +5,7 @@
 #include "core/rollout.hpp"
 #include "model/decode/decode.hpp"
 #include "run/generation/guide.hpp"
+#include "run/generation/pool_policy.hpp"
 #include "run/messages/messages.hpp"
 #include "text/chat/prompt_format.hpp"
 
@@ -39,6 +40,7 @@ class GenerationStage {
   RunContext* context_;
   int rank_;
   Guide guide_;
+  PoolPolicy pools_;
 };
 
 /// The address of a group's random numbers, made of prompt, purpose and draw: groups that differ in
@@ -51,9 +53,10 @@ std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group);
 model::StopRules stop_rules(const text::PromptFormat& format,
                             const std::vector<std::string>& stops);
 
-/// Samples the groups of a plan on the worker threads. The result depends on plan, seed, policy and
-/// guide alone. A shard of a step that was cut (RunThreads::cut) holds no answers and must not be
+/// Samples the groups of a plan on the worker threads, with the run's policy or with `policy`. The
+/// result depends on plan, seed, policy and guide alone. A shard of a step that was cut (RunThreads::cut) holds no answers and must not be
 /// used. Throws NumericsError when the policy yields a log-prob that is not a number.
-RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& plan, int producer);
+RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& plan, int producer,
+                      const model::PolicyModel* policy = nullptr);
 
 }  // namespace rollcall::run

@@ -112,12 +112,12 @@ void note(VerdictFacts& facts, double seconds, const std::function<std::string()
 void add(std::vector<SlowVerdict>& slowest, const std::vector<SlowVerdict>& more);
 void add(VerdictFacts& all, const VerdictFacts& more);
 
-/// A finished answer of a group, of which a second pass can be made (run/context/derived/exhibits.hpp).
+/// An answer of which a second pass can be made (run/context/derived/exhibits.hpp).
 struct Exhibit {
   std::uint32_t sample = 0;
   bool correct = false;
   double reward = 0.0;
-  std::string text, reason{};          ///< the answer, and why the verdict is what it is
+  std::string text{}, reason{};        ///< the answer, and why the verdict is what it is
   std::vector<std::int32_t> tokens{};  ///< those of the policy, where second_pass.kind is error
 };
 

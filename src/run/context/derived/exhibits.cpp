@@ -8,9 +8,15 @@
 namespace rollcall::run {
 namespace {
 
-bool is_shown(DerivedKind kind) {
-  return kind == DerivedKind::none || kind == DerivedKind::error ||
-         kind == DerivedKind::continuation;
+bool is_shown(const SecondPassSection& settings, DerivedKind kind) {
+  const bool asks = settings.kind == "refinement" || settings.kind == "error";
+  switch (kind) {
+    case DerivedKind::none: return asks || settings.buffer > 0.0;
+    case DerivedKind::error: return asks;
+    case DerivedKind::continuation: return settings.buffer > 0.0;
+    case DerivedKind::pool: return settings.kind == "pool";
+    default: return false;
+  }
 }
 
 /// The tokens of the policy, without those that were given.
@@ -32,17 +38,16 @@ void add_exhibits(std::vector<Specimen>& specimens, const RunConfig& config,
   if (!shows_exhibits(config) || shard.purpose != Purpose::train) return;
   for (std::size_t g = 0; g < shard.groups.size(); ++g) {
     const Group& group = shard.groups[g];
-    if (!is_shown(kind_of(group.id, group.from))) continue;
+    const DerivedKind kind = kind_of(group.id, group.from);
+    if (!is_shown(config.second_pass, kind)) continue;
     Specimen own{.id = group.id, .level = group.level};
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       const Rollout& rollout = group.rollouts[i];
       const Score& score = scores.scores[g][i];
-      if (score.undecided || rollout.finish != FinishReason::stop) continue;
-      Exhibit exhibit{.sample = rollout.sample,
-                      .correct = score.correct,
-                      .reward = score.reward,
-                      .text = rollout.text,
-                      .reason = score.reason};
+      const bool is_cut = rollout.finish != FinishReason::stop;
+      if (score.undecided || (is_cut && kind != DerivedKind::pool)) continue;
+      Exhibit exhibit{.sample = rollout.sample, .correct = score.correct, .reward = score.reward};
+      if (kind != DerivedKind::pool) exhibit.text = rollout.text, exhibit.reason = score.reason;
       if (config.second_pass.kind == "error") exhibit.tokens = said(rollout);
       own.exhibits.push_back(std::move(exhibit));
     }

@@ -52,22 +52,25 @@ void check_second_pass(const RunConfig& c, const method::Objective& objective, F
   if (!shows_exhibits(c)) return;
   const std::string on = s.kind.empty() ? fmt::format("second_pass.buffer is {}", s.buffer)
                                         : fmt::format("second_pass.kind is {}", s.kind);
-  faults.need({"second_pass.kind"}, s.kind != "counterpart" && s.kind != "pool",
+  faults.need({"second_pass.kind"}, s.kind != "counterpart",
               fmt::format("second_pass.kind is {}", s.kind),
               "this version of Rollcall does not sample that kind yet, so nothing would be asked "
               "again",
-              "choose refinement or error, or leave second_pass.kind out");
+              "choose refinement, error or pool, or leave second_pass.kind out");
   check_columns(c, objective, on, faults);
   check_trained_on(c, faults);
   const auto apart = [&](bool fits, const char* key, const char* other, const char* why) {
     faults.need({key, "second_pass.kind", "second_pass.buffer"}, fits,
                 fmt::format("{}, and {}", on, other), why, "leave one of them out");
   };
+  const bool asks = s.kind == "refinement" || s.kind == "error" || s.buffer > 0.0;
   apart(
-      c.task.forms.empty(), "task.forms", "task.forms is set",
+      !asks || c.task.forms.empty(), "task.forms", "task.forms is set",
       "prompts made of answers are not asked in a form, and their answers would be judged in one");
   apart(s.kind != "error" || c.guide.share == 0.0, "guide.share", "guide.share is above 0",
         "an answer would begin twice, as the guide says and as the mended one does");
+  apart(s.kind != "pool" || c.guide.share == 0.0, "guide.share", "guide.share is above 0",
+        "the guide would begin the answers of a pool otherwise than those that are drawn again");
   apart(s.buffer == 0.0 || c.reward.command.empty(), "reward.command", "reward.command is set",
         "the row of a task's file is not kept with an answer of an earlier step");
 }

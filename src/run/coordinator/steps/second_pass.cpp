@@ -42,6 +42,7 @@ const char* name_of(DerivedKind kind) {
     case DerivedKind::error: return "error";
     case DerivedKind::intervention: return "intervention";
     case DerivedKind::continuation: return "continuation";
+    case DerivedKind::pool: return "pool";
     default: return nullptr;
   }
 }
@@ -63,7 +64,8 @@ SecondPass::SecondPass(const RunConfig& config, const RunTexts& texts, std::int6
 
 DerivedRound SecondPass::next(const std::vector<Specimen>& specimens,
                               const std::vector<GroupReport>& reports) {
-  if (config_->second_pass.kind.empty()) return {};
+  const std::string& kind = config_->second_pass.kind;
+  if (kind != "refinement" && kind != "error") return {};
   ++round_;
   if (round_ == 1) return first(specimens, reports);
   return round_ == 2 && names_errors(config_->second_pass) ? second(specimens) : DerivedRound{};

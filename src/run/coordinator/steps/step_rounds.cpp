@@ -7,6 +7,7 @@
 #include "run/context/derived/exhibits.hpp"
 #include "run/context/derived/self_judging.hpp"
 #include "run/context/run_context.hpp"
+#include "run/coordinator/steps/pool_rounds.hpp"
 #include "run/coordinator/steps/second_pass.hpp"
 #include "run/coordinator/steps/settle_derived.hpp"
 #include "run/step/undecided.hpp"
@@ -115,6 +116,16 @@ Round StepRounds::play(Round& all, StepPlan plan, std::set<PromptId>& answered) 
   return round;
 }
 
+/// Plays a round of pools, and gives the groups of the scheduler's round the samples that it draws
+/// again.
+void StepRounds::choose_samples(Round& all, const StepPlan& plan, const PoolRounds& pools,
+                                std::vector<GroupPlan>& groups) {
+  std::set<PromptId> answered;
+  play(all, plan, answered);
+  all.specimens = merged(std::move(all.specimens));
+  pools.choose(groups, plan.groups, all.specimens);
+}
+
 /// The rounds of the second pass, after those of the scheduler. `number`: of the first of them.
 void StepRounds::ask_again(Round& all, std::uint64_t step, std::uint32_t number) {
   if (!shows_exhibits(context_->config)) return;
@@ -140,11 +151,16 @@ Round StepRounds::run(const scheduling::StepRequest& request) {
   Stopwatch deciding;
   scheduling::Decision decision = scheduler_->begin_step(request);
   std::set<PromptId> answered;
+  PoolRounds pools(context_->config.second_pass.factor);
   for (std::uint32_t number = 0;; ++number) {
+    const bool is_first = number == 0;
     for (auto& group : decision.groups) group.bin = scheduler_->bin(group.id.prompt);
     all.scheduling_s += deciding.seconds();
+    if (context_->config.second_pass.kind == "pool")
+      choose_samples(all, plan_of(request.step, number++, pools.pools(decision.groups)), pools,
+                     decision.groups);
     StepPlan plan = plan_of(request.step, number, std::move(decision.groups));
-    if (number == 0) ask_next(plan);
+    if (is_first) ask_next(plan);
     Round round = play(all, std::move(plan), answered);
     deciding.restart();
     if (decision.last_round) {

@@ -16,6 +16,7 @@
 
 namespace rollcall::run {
 
+class PoolRounds;
 struct RunContext;
 
 class StepRounds {
@@ -33,6 +34,8 @@ class StepRounds {
   void ask_next(StepPlan& plan) const;
   StepPlan plan_of(std::uint64_t step, std::uint32_t round, std::vector<GroupPlan> groups) const;
   Round play(Round& all, StepPlan plan, std::set<PromptId>& answered);
+  void choose_samples(Round& all, const StepPlan& plan, const PoolRounds& pools,
+                      std::vector<GroupPlan>& groups);
   void ask_again(Round& all, std::uint64_t step, std::uint32_t number);
 
   const RunContext* context_;
