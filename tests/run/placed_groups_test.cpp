@@ -4,6 +4,7 @@
 
 #include "core/derived_prompt.hpp"
 #include "run/step/step_record.hpp"
+#include "run/update/replay_buffer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -198,6 +199,25 @@ TEST(PlaceDerived, MetricsAreThoseOfPromptsWithoutHelp) {
   EXPECT_EQ(sampled.at("train/frac_reward_zero_std"), 1.0);
   place_derived(step.batch, TrainedOn::asked);
   EXPECT_EQ(rollout_metrics(step.batch), sampled);
+}
+
+TEST(PlaceDerived, AllThatWasSampledCountsAsGenerated) {
+  Played step;
+  step.add(kParent, 0, {0, 0}, {kLeaves, 1});
+  step.add({kStep, kFirst, 0}, first_derived_sample(kFirst), {1, 0}, {1, kLeaves},
+           made_of(kParent, Placement::replaces_one));
+  step.add({kStep, kSecond, 0}, 0, {1}, {}, made_of(kParent, Placement::trains_nowhere));
+  place_derived(step.batch, TrainedOn::asked);
+  const auto figures = composition(step.batch);
+  EXPECT_EQ(figures.at("train/rollouts_generated"), 5.0);
+  EXPECT_EQ(figures.at("train/rollouts_trained"), 2.0);
+  Played mended;  // its given tokens are no guide's
+  mended.add({kStep, kFirst, 0}, 0, {1}, {}, made_of(kParent, Placement::own_group));
+  auto& turns = mended.batch.groups[0].rollouts[0].turns;
+  turns.insert(turns.begin() + 1, {Role::environment, {9, 9}});
+  EXPECT_FALSE(composition(mended.batch).contains("guide/rollouts"));
+  mended.batch.groups[0].from = {};
+  EXPECT_EQ(composition(mended.batch).at("guide/tokens_mean"), 2.0);
 }
 
 TEST(StepRecordOfPlacedGroups, SaysWhatBecameOfEachRollout) {

@@ -242,8 +242,8 @@ void check_replay(const RunConfig& config, const method::Objective& objective) {
 }
 
 std::map<std::string, double> composition(const StepBatch& batch) {
-  double generated = double(batch.undecided), trained = 0.0, experts = 0.0, guided = 0.0,
-         beginnings = 0.0, replayed = 0.0, lag_sum = 0.0, lag_max = 0.0;
+  double generated = double(batch.undecided + batch.left.size()), trained = 0.0, experts = 0.0,
+         guided = 0.0, beginnings = 0.0, replayed = 0.0, lag_sum = 0.0, lag_max = 0.0;
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     const auto rollouts = double(batch.groups[g].rollouts.size());
     const auto expert = double(
@@ -252,9 +252,13 @@ std::map<std::string, double> composition(const StepBatch& batch) {
     trained += train, experts += expert;
     if (g < fresh_groups(batch)) {
       generated += rollouts - expert;
-      const auto beginning = guide_tokens(batch.groups[g]);
-      guided += beginning > 0 ? rollouts - expert : 0.0,
-          beginnings += double(beginning) * (rollouts - expert);
+      // Answers to derived prompts may have a beginning that is no guide's.
+      const auto own =
+          double(std::count_if(batch.groups[g].rollouts.begin(), batch.groups[g].rollouts.end(),
+                               [](const Rollout& r) { return !is_expert(r) && !r.placed; }));
+      const bool plain = is_plain(batch.groups[g].from) && own > 0;
+      const auto beginning = plain ? guide_tokens(batch.groups[g]) : 0;
+      guided += beginning > 0 ? own : 0.0, beginnings += double(beginning) * own;
       continue;
     }
     const auto lag =
