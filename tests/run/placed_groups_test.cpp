@@ -214,7 +214,7 @@ TEST(PlaceDerived, AllThatWasSampledCountsAsGenerated) {
   Played mended;  // its given tokens are no guide's
   mended.add({kStep, kFirst, 0}, 0, {1}, {}, made_of(kParent, Placement::own_group));
   auto& turns = mended.batch.groups[0].rollouts[0].turns;
-  turns.insert(turns.begin() + 1, {Role::environment, {9, 9}});
+  turns.insert(turns.begin() + 1, Turn{Role::environment, {9, 9}});
   EXPECT_FALSE(composition(mended.batch).contains("guide/rollouts"));
   mended.batch.groups[0].from = {};
   EXPECT_EQ(composition(mended.batch).at("guide/tokens_mean"), 2.0);
