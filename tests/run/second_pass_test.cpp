@@ -296,6 +296,34 @@ TEST(SecondPass, InterventionsGoOnFromAMendedLine) {
             context.texts.prompt_tokens[std::size_t(Split::train)][7]);
 }
 
+TEST(PromptBook, KnowsTheRowBehindADerivedPrompt) {
+  const io::test::RunFolder folder;
+  RunContext context = job(folder.path());
+  const std::string row = R"({"id": 7})";
+  context.texts.prompts.extra[context.texts.prompts.train[7].text] = row;
+  Played step;
+  step.add(7, "-");
+  DerivedRound round = first_round(context, step);
+  ASSERT_EQ(round.prompts.size(), 1U);
+  const PromptId verdict = derived_number(DerivedKind::verdict, kStep, 0);
+  round.prompts.insert(
+      round.prompts.begin(),
+      DerivedPrompt{.prompt = {.id = verdict, .text = "?", .answer = "A", .solution = {}},
+                    .from = {.kind = DerivedKind::verdict}});
+  const PromptBook book(context.texts, round.prompts);
+  const GroupId refined = round.groups[0].id;
+  EXPECT_EQ(book.extra(Purpose::train, {kStep, {7}, 0}), row);
+  EXPECT_EQ(book.extra(Purpose::train, refined), row) << "that of the prompt it was made of";
+  EXPECT_EQ(book.extra(Purpose::train, {kStep, verdict, 0}), "");
+  RolloutShard shard;
+  shard.groups.push_back({.id = refined, .rollouts = {}, .from = round.groups[0].from});
+  const auto stored = book.stored(shard);
+  ASSERT_EQ(stored.size(), 1U);
+  EXPECT_EQ(stored[0].text, round.prompts[1].prompt.text);
+  EXPECT_EQ(stored[0].answer, context.texts.prompts.train[7].answer);
+  EXPECT_EQ(stored[0].extra, row);
+}
+
 TEST(SecondPass, CountsWhatItAsks) {
   const io::test::RunFolder folder;
   const RunContext context = job(folder.path());
