@@ -1,6 +1,6 @@
 // Texts of help: how much of a solution each tier shows, where it stands in the question, and which
 // prompts have any.
-#include "run/context/help/hints.hpp"
+#include "run/context/derived/hints.hpp"
 
 #include "base/errors/error.hpp"
 #include "base/text/json.hpp"

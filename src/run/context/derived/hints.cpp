@@ -1,5 +1,5 @@
 // Cuts solutions by lines or tokens, and finds out for which tiers each prompt has help and room.
-#include "run/context/help/hints.hpp"
+#include "run/context/derived/hints.hpp"
 
 #include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
