@@ -141,6 +141,8 @@ TEST(HintTexts, TiersThatTheSectionDoesNotHaveAreRefused) {
   RunTexts texts = texts_of({"a\nb\nc\nd"});
   EXPECT_THAT(refusal(texts, 12, 8, 200),
               HasSubstr("scheduler.knobs.hint_tiers is 12, and hints.shares lists 3"));
+  texts = texts_of({});
+  EXPECT_EQ(refusal(texts, 3, 8, 200), "") << "an evaluation of a file without training rows";
   texts = texts_of({"", ""});
   EXPECT_THAT(refusal(texts, 3, 8, 200), HasSubstr("no training prompt has help"));
   texts.hints.source = "row";

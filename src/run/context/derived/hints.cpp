@@ -150,6 +150,7 @@ void fill_help(RunTexts& texts, const RunConfig& config, WorkerPool& pool, std::
                std::int64_t tiers) {
   check_tiers(texts, tiers);
   const auto& prompts = texts.prompts.train;
+  if (prompts.empty()) return;  // an evaluation of a file draws none
   const std::int64_t answer = config.sampling.max_new_tokens, room = positions - answer;
   std::vector<std::int64_t> longest(prompts.size(), 0), given(prompts.size(), 0);
   texts.tiers.assign(prompts.size(), 0);
