@@ -135,6 +135,7 @@ TEST(HintTexts, EachPromptHasTheTiersThatThereIsRoomFor) {
   EXPECT_EQ(refusal(texts, 3, 6, 200), "");
   EXPECT_EQ(texts.tiers, (std::vector<std::uint8_t>{1, 0, 2}))
       << "an answer of 6 tokens is not all given";
+  EXPECT_THAT(refusal(texts, 3, 2, 200), HasSubstr("raise sampling.max_new_tokens"));
 }
 
 TEST(HintTexts, TiersThatTheSectionDoesNotHaveAreRefused) {

@@ -100,6 +100,18 @@ Lengths lengths_of(const RunTexts& texts, const Prompt& prompt, std::int32_t tie
   return most;
 }
 
+/// What to do where no prompt has help, or room for it.
+const char* remedy(const RunTexts& texts, bool lacks_room) {
+  if (lacks_room && texts.hints.as == "beginning")
+    return "raise sampling.max_new_tokens, of which the help is a part, or give less of it in "
+           "hints.shares";
+  if (lacks_room) return "lower sampling.max_new_tokens, or use a model with more positions";
+  return goes_by_rows(texts)
+             ? "name the list of texts in hints.hint_key, or choose another scheduler.policy"
+             : "use a task with worked solutions, set hints.source=row if its rows hold help, or "
+               "choose another scheduler.policy";
+}
+
 void check_tiers(const RunTexts& texts, std::int64_t tiers) {
   const auto shares = std::int64_t(texts.hints.shares.size());
   require<ConfigError>(
@@ -171,13 +183,7 @@ void fill_help(RunTexts& texts, const RunConfig& config, WorkerPool& pool, std::
   require<ConfigError>(helped > 0,
                        cut > 0 ? "there is no room for the help of any training prompt"
                                : "no training prompt has help",
-                       "the scheduler asks prompts again with help",
-                       cut > 0 ? "lower sampling.max_new_tokens, or use a model with more positions"
-                       : goes_by_rows(texts)
-                           ? "name the list of texts in hints.hint_key, or choose another "
-                             "scheduler.policy"
-                           : "use a task with worked solutions, set hints.source=row if its rows "
-                             "hold help, or choose another scheduler.policy");
+                       "the scheduler asks prompts again with help", remedy(texts, cut > 0));
   if (helped < prompts.size())
     log_info("{} of {} training prompts have no help and are not asked again",
              prompts.size() - helped, prompts.size());
