@@ -1,10 +1,11 @@
 // Texts of help: how much of a solution each tier shows, where it stands in the question, and which
 // prompts have any.
-#include "run/context/help/hints.hpp"
+#include "run/context/derived/hints.hpp"
 
 #include "base/errors/error.hpp"
 #include "base/text/json.hpp"
 #include "run/context/question_forms.hpp"
+#include "run/coordinator/make_scheduler.hpp"
 #include "text/chat/prompt_conversation.hpp"
 
 #include <gmock/gmock.h>
@@ -135,12 +136,36 @@ TEST(HintTexts, EachPromptHasTheTiersThatThereIsRoomFor) {
   EXPECT_EQ(refusal(texts, 3, 6, 200), "");
   EXPECT_EQ(texts.tiers, (std::vector<std::uint8_t>{1, 0, 2}))
       << "an answer of 6 tokens is not all given";
+  EXPECT_THAT(refusal(texts, 3, 2, 200), HasSubstr("raise sampling.max_new_tokens"));
+}
+
+TEST(HintTexts, TheSchedulerAsksNoPromptForHelpThatItHasNot) {
+  RunTexts texts = texts_of({"1", "a\nb\nc\nd"});
+  ASSERT_EQ(refusal(texts, 3, 8, 200), "");
+  RunConfig config;
+  config.scheduler.policy = "ghpo";
+  const auto scheduler = make_scheduler(config, texts);
+  const scheduling::StepRequest request{
+      .step = 1, .prompts = 2, .budget = 8, .min_rollouts = 4, .max_rollouts = 4};
+  std::vector<GroupReport> failed;
+  for (const GroupPlan& plan : scheduler->begin_step(request).groups) {
+    GroupReport report{.id = plan.id, .level = plan.level};
+    report.rewards.assign(4, 0.0), report.correct.assign(4, 0), report.lengths.assign(4, 1);
+    failed.push_back(std::move(report));
+  }
+  ASSERT_EQ(failed.size(), 2U);
+  const scheduling::Decision round = scheduler->next_round(request, failed);
+  ASSERT_EQ(round.groups.size(), 1U);
+  EXPECT_EQ(round.groups[0].id.prompt.value, 1U);
+  EXPECT_EQ(round.groups[0].from.tier, 1);
 }
 
 TEST(HintTexts, TiersThatTheSectionDoesNotHaveAreRefused) {
   RunTexts texts = texts_of({"a\nb\nc\nd"});
   EXPECT_THAT(refusal(texts, 12, 8, 200),
               HasSubstr("scheduler.knobs.hint_tiers is 12, and hints.shares lists 3"));
+  texts = texts_of({});
+  EXPECT_EQ(refusal(texts, 3, 8, 200), "") << "an evaluation of a file without training rows";
   texts = texts_of({"", ""});
   EXPECT_THAT(refusal(texts, 3, 8, 200), HasSubstr("no training prompt has help"));
   texts.hints.source = "row";

@@ -25,7 +25,7 @@ struct RunTexts {
   std::uint64_t forms_seed = 0;  ///< run.seed, from which the form of each group is drawn
   std::string answer_marker = TaskSection().answer_marker;  ///< stands before the answer of a
                                                             ///< worked solution
-  HintSection hints{};  ///< the help that further draws of a prompt give (help/hints.hpp)
+  HintSection hints{};  ///< the help that further draws of a prompt give (derived/hints.hpp)
   /// [training prompts] tiers of help that each has, with room for them; empty in runs whose
   /// scheduler asks for none.
   std::vector<std::uint8_t> tiers{};

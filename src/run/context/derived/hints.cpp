@@ -1,5 +1,5 @@
 // Cuts solutions by lines or tokens, and finds out for which tiers each prompt has help and room.
-#include "run/context/help/hints.hpp"
+#include "run/context/derived/hints.hpp"
 
 #include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
@@ -100,6 +100,18 @@ Lengths lengths_of(const RunTexts& texts, const Prompt& prompt, std::int32_t tie
   return most;
 }
 
+/// What to do where no prompt has help, or room for it.
+const char* remedy(const RunTexts& texts, bool lacks_room) {
+  if (lacks_room && texts.hints.as == "beginning")
+    return "raise sampling.max_new_tokens, of which the help is a part, or give less of it in "
+           "hints.shares";
+  if (lacks_room) return "lower sampling.max_new_tokens, or use a model with more positions";
+  return goes_by_rows(texts)
+             ? "name the list of texts in hints.hint_key, or choose another scheduler.policy"
+             : "use a task with worked solutions, set hints.source=row if its rows hold help, or "
+               "choose another scheduler.policy";
+}
+
 void check_tiers(const RunTexts& texts, std::int64_t tiers) {
   const auto shares = std::int64_t(texts.hints.shares.size());
   require<ConfigError>(
@@ -150,6 +162,7 @@ void fill_help(RunTexts& texts, const RunConfig& config, WorkerPool& pool, std::
                std::int64_t tiers) {
   check_tiers(texts, tiers);
   const auto& prompts = texts.prompts.train;
+  if (prompts.empty()) return;  // an evaluation of a file draws none
   const std::int64_t answer = config.sampling.max_new_tokens, room = positions - answer;
   std::vector<std::int64_t> longest(prompts.size(), 0), given(prompts.size(), 0);
   texts.tiers.assign(prompts.size(), 0);
@@ -170,13 +183,7 @@ void fill_help(RunTexts& texts, const RunConfig& config, WorkerPool& pool, std::
   require<ConfigError>(helped > 0,
                        cut > 0 ? "there is no room for the help of any training prompt"
                                : "no training prompt has help",
-                       "the scheduler asks prompts again with help",
-                       cut > 0 ? "lower sampling.max_new_tokens, or use a model with more positions"
-                       : goes_by_rows(texts)
-                           ? "name the list of texts in hints.hint_key, or choose another "
-                             "scheduler.policy"
-                           : "use a task with worked solutions, set hints.source=row if its rows "
-                             "hold help, or choose another scheduler.policy");
+                       "the scheduler asks prompts again with help", remedy(texts, cut > 0));
   if (helped < prompts.size())
     log_info("{} of {} training prompts have no help and are not asked again",
              prompts.size() - helped, prompts.size());
