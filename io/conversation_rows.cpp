@@ -2,7 +2,6 @@
 #include "io/conversation_rows.hpp"
 
 #include "base/errors/error.hpp"
-#include "core/derived_prompt.hpp"
 #include "io/handle.hpp"
 
 #include <fmt/format.h>
@@ -117,11 +116,6 @@ void ConversationWalk::next(Group& group) {
       c_->parent_sample[g] < 0 ? Derivation::kWholeGroup : std::uint32_t(c_->parent_sample[g]);
   from.tier = std::int32_t(c_->tier[g]);
   from.placement = Placement(c_->placement[g]);
-  // Files of earlier minor versions know verdicts and reflections by their numbers alone, and had
-  // no other kinds.
-  if (is_plain(from) && is_derived(group.id.prompt))
-    from.kind =
-        group.id.prompt.value < kFirstOther ? DerivedKind::verdict : DerivedKind::reflection;
   group.start = text_at(c_->start, start_byte_, c_->start_bytes[g]);
 }
 

@@ -79,6 +79,8 @@ def conversations_are_shown_and_exported(harness):
         number = line["turns"].index(turn)
         check(f"    turn {number} {turn['role']}, " in shown and f", reward {turn['reward']:g}" in shown and f", state {turn['state']}" in shown, f"{turn}\n{shown}")
         check("from" not in line or f"  {line['from']['kind']} of step {line['from']['step']}, prompt {line['from']['prompt_id']}, draw {line['from']['draw']}" in shown, shown)
+        for action in line["completion"].split("\x1e"):
+            check("".join(f"      | {row}\n" for row in action.split("\n")) in shown, f"{action!r}\n{shown}")
         end = {"turns": " (at the limit of turns)", "lost": " (lost by its environment)"}.get(line["finish"], "")
         check(end in shown, shown)
 

@@ -128,6 +128,7 @@ inline void converse(Rollout& rollout) {
     facts.kind = std::int64_t(dice.below(5)), facts.seat = std::int64_t(dice.below(3)) - 1;
     facts.reason = words(dice);
   }
+  if (rollout.turns.size() > 2) rollout.text += '\x1e' + words(dice);  // a second action
 }
 
 /// A group's origin, a function of step and prompt, as fragments of a group have one origin. Every

@@ -31,7 +31,7 @@ std::string name_of(Placement placement) {
 std::vector<std::string> names_of_flags(std::int64_t flags) {
   std::vector<std::string> names;
   for (std::int64_t bit = 0; !io::code_name(io::kTurnFlagNames, bit).empty(); ++bit)
-    if ((flags >> bit & 1) != 0) names.emplace_back(io::code_name(io::kTurnFlagNames, bit));
+    if (((flags >> bit) & 1) != 0) names.emplace_back(io::code_name(io::kTurnFlagNames, bit));
   return names;
 }
 

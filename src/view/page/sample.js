@@ -42,7 +42,7 @@ function group_card(where, visits, open_step) {
   if (group.shown) card.append(el("details", {}, el("summary", { class: "soft" }, "as the policy was shown it"), el("pre", { class: "shown" }, group.shown)));
   if (group.extra) card.append(el("h3", { title: "its id or line, and what it holds beside question and answer" }, "row of the file"), el("pre", { class: "extra" }, group.extra));
   const made = origin(where);
-  if (made) card.append(el("h3", {}, "where it comes from"), made);
+  if (made) card.append(el("h3", {}, group.kind ? "where it comes from" : "further groups"), made);
   if (group.start) card.append(el("details", {}, el("summary", { class: "soft" }, "the state in which its conversations began"), el("pre", { class: "start" }, group.start)));
   if (visits) card.append(el("h3", { title: "height: share of correct rollouts" }, `${plural(visits.length, "visit")}: ${story(visits)}`), strip(visits, where.step.step, open_step));
   card.append(el("div", { class: "samples", role: "group", "aria-label": "Samples" }, group.sample.map((sample, k) => el("button", { class: group.correct[k] ? "right" : "wrong",
