@@ -113,6 +113,7 @@ struct Rollout {
   /// The derived group that it was sampled in, where it trains in its parent's group; nothing: it
   /// trains where it was sampled. It is set when a step is closed and is not stored.
   std::optional<GroupId> placed{};
+  Derivation placed_from{};  ///< with `placed`: why that group was asked. It leaves no rank
 };
 
 /// Rollouts of one prompt, at least one. Groups may differ in size.

@@ -4,6 +4,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/text/json.hpp"
+#include "run/context/prompt_book.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/coordinator/make_scheduler.hpp"
 #include "text/chat/prompt_conversation.hpp"
@@ -88,6 +89,20 @@ TEST(HintTexts, BeginTheAnswerWhereTheyAreABeginning) {
   EXPECT_EQ(with_hint(texts, prompt, 0, 2).text, "question 0");
   EXPECT_EQ(hint_tokens(texts, prompt, 0, 2), texts.tokenizer->encode("a\nb\n"));
   EXPECT_TRUE(hint_tokens(texts, prompt, 0, 0).empty());
+}
+
+TEST(HintTexts, AreAskedByTheBookOfPrompts) {
+  RunTexts texts = texts_of({"a\nb\nc\nd"});
+  const PromptBook book(texts, {});
+  const GroupId tier{1, {0}, 1};
+  const Derivation from{.kind = DerivedKind::hint, .parent = {1, {0}, 0}, .tier = 2};
+  const Prompt asked = book.asked(Purpose::train, tier, from);
+  EXPECT_EQ(asked.text, "question 0\n\nHint:\na\nb");
+  EXPECT_EQ(book.tokens(Purpose::train, tier, from), texts.format->prompt_tokens(asked));
+  EXPECT_TRUE(book.given(Purpose::train, tier, from).empty());
+  texts.hints.as = "beginning";
+  EXPECT_EQ(book.asked(Purpose::train, tier, from).text, "question 0");
+  EXPECT_EQ(book.given(Purpose::train, tier, from), texts.tokenizer->encode("a\nb\n"));
 }
 
 TEST(HintTexts, OfARowAreItsFirstTexts) {

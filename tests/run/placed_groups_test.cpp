@@ -248,5 +248,25 @@ TEST(StepRecordOfPlacedGroups, SaysWhatBecameOfEachRollout) {
   EXPECT_EQ(derived[1].weight, 0.5) << "it trains in the parent's group";
 }
 
+/// What the objective sees of moved rollouts: why they were asked, and which tokens nobody sampled.
+TEST(PlaceDerived, ColumnsSayWhatRolloutsWereAskedFor) {
+  Played step;
+  step.add(kParent, 0, {0, 0}, {});
+  Derivation tier = made_of(kParent, Placement::joins_parent, DerivedKind::hint);
+  tier.tier = 2;
+  step.add({kStep, kParent.prompt, 1}, first_derived_sample(std::uint32_t{1}), {1}, {1}, tier);
+  step.add({kStep, kFirst, 0}, first_derived_sample(kFirst), {1}, {1},
+           made_of(kParent, Placement::joins_parent));
+  step.batch.groups[1].rollouts[0].facts = {{}, {.flags = turn_flag::given}};
+  EXPECT_EQ(place_derived(step.batch, TrainedOn::asked), 2U);
+  ASSERT_EQ(step.batch.groups.size(), 1U);
+  const auto named = make_train_batch(step.batch, {0}, 100, 8).columns.named;
+  const auto refinement = double(DerivedKind::refinement), hint = double(DerivedKind::hint);
+  // A refinement's samples have smaller numbers than those of a further draw.
+  EXPECT_EQ(named.at("derived"), (std::vector<double>{0, 0, refinement, hint}));
+  EXPECT_EQ(named.at("tier"), (std::vector<double>{0, 0, 0, 2}));
+  EXPECT_EQ(named.at("given"), (std::vector<double>{0, 0, 0, 0, 0, 0, 1, 1}));
+}
+
 }  // namespace
 }  // namespace rollcall::run

@@ -2,6 +2,7 @@
 #include "run/context/prompt_book.hpp"
 
 #include "base/errors/error.hpp"
+#include "run/context/derived/hints.hpp"
 #include "run/context/derived/second_pass_texts.hpp"
 #include "run/context/derived/self_judging.hpp"
 #include "run/context/question_forms.hpp"
@@ -44,24 +45,25 @@ Prompt PromptBook::of_task(Purpose purpose, const GroupId& group) const {
 
 Prompt PromptBook::asked(Purpose purpose, const GroupId& group, const Derivation& from) const {
   if (is_derived(group.prompt)) return find(group.prompt).prompt;
-  require<ProtocolError>(
-      from.tier == 0,
-      fmt::format("prompt {} is asked with help of tier {}", group.prompt.value, from.tier),
-      "this build gives no help", "start every rank with the same binary");
-  const std::size_t form = form_of(*texts_, purpose, drawn_as(group, from));
-  return run::asked(*texts_, of_task(purpose, group), form);
+  return with_hint(*texts_, of_task(purpose, group),
+                   form_of(*texts_, purpose, drawn_as(group, from)), from.tier);
 }
 
 std::vector<std::int32_t> PromptBook::tokens(Purpose purpose, const GroupId& group,
                                              const Derivation& from) const {
   if (is_derived(group.prompt)) return texts_->format->prompt_tokens(find(group.prompt).prompt);
-  return prompt_tokens(*texts_, of_task(purpose, group),
-                       form_of(*texts_, purpose, drawn_as(group, from)));
+  const std::size_t form = form_of(*texts_, purpose, drawn_as(group, from));
+  if (from.tier > 0 && texts_->hints.as == "prompt")
+    return texts_->format->prompt_tokens(asked(purpose, group, from),
+                                         texts_->forms.at(form)->opening);
+  return prompt_tokens(*texts_, of_task(purpose, group), form);
 }
 
-std::vector<std::int32_t> PromptBook::given(Purpose, const GroupId& group,
-                                            const Derivation&) const {
-  return is_derived(group.prompt) ? find(group.prompt).given : std::vector<std::int32_t>();
+std::vector<std::int32_t> PromptBook::given(Purpose purpose, const GroupId& group,
+                                            const Derivation& from) const {
+  if (is_derived(group.prompt)) return find(group.prompt).given;
+  return hint_tokens(*texts_, of_task(purpose, group),
+                     form_of(*texts_, purpose, drawn_as(group, from)), from.tier);
 }
 
 std::string PromptBook::extra(Purpose purpose, const GroupId& group) const {
@@ -104,7 +106,7 @@ std::vector<DerivedPrompt> asked_by(std::span<const GroupPlan> groups,
 }
 
 std::int64_t longest_asked(const RunConfig& config, const RunTexts& texts, std::int64_t positions) {
-  std::int64_t longest = 0;
+  std::int64_t longest = texts.longest_with_help;
   for (const auto& split : texts.prompt_tokens)
     for (const auto& prompt : split) longest = std::max(longest, std::int64_t(prompt.size()));
   if (config.self_judging.share > 0.0)

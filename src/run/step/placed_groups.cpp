@@ -81,7 +81,7 @@ class Placing {
         continue;
       }
       Rollout& rollout = from.rollouts[i];
-      rollout.placed = from.id;
+      rollout.placed = from.id, rollout.placed_from = from.from;
       if (prompt) put_behind(*prompt, rollout);
       to.rollouts.push_back(std::move(rollout));
       batch_->scores[parent].push_back(std::move(batch_->scores[g][i]));

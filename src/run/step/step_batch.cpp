@@ -140,6 +140,8 @@ class ColumnBuilder {
     auto& named = made_.named;
     auto &correct = named["correct"], &expert = named[method::column::expert],
          &version_lag = named[method::column::version_lag], &answer = named["answer"];
+    auto &derived = named[method::column::derived], &tier = named[method::column::tier],
+         &given = named[method::column::given];
     std::vector<std::vector<double>*> components;
     for (const auto& name : batch.component_names)
       components.push_back(&named["component/" + name]);
@@ -149,12 +151,16 @@ class ColumnBuilder {
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       const Rollout& rollout = group.rollouts[i];
       const Score& score = batch.scores[g][i];
-      for (const auto& turn : rollout.turns) {
+      for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
+        const Turn& turn = rollout.turns[t];
         made_.rollout_logprob.insert(made_.rollout_logprob.end(), turn.columns.logprob.begin(),
                                      turn.columns.logprob.end());
         entropy_.insert(entropy_.end(), turn.columns.entropy.begin(), turn.columns.entropy.end());
-        if (turn.role == Role::policy)
-          made_.token.insert(made_.token.end(), turn.tokens.begin(), turn.tokens.end());
+        if (turn.role != Role::policy) continue;
+        made_.token.insert(made_.token.end(), turn.tokens.begin(), turn.tokens.end());
+        const bool is_given =
+            t < rollout.facts.size() && (rollout.facts[t].flags & turn_flag::given) != 0;
+        given.insert(given.end(), turn.tokens.size(), is_given ? 1.0 : 0.0);
       }
       made_.offsets.push_back(std::int64_t(made_.rollout_logprob.size()));
       made_.reward.push_back(score.reward);
@@ -172,6 +178,9 @@ class ColumnBuilder {
       correct.push_back(score.correct ? 1.0 : 0.0);
       expert.push_back(is_expert(rollout) ? 1.0 : 0.0);
       version_lag.push_back(lag);
+      const Derivation& from = asked_for(group, rollout);
+      derived.push_back(double(kind_of(sampled_in(group, rollout), from)));
+      tier.push_back(double(from.tier));
       if (!batch.greedy.empty())
         named[method::column::greedy_reward].push_back(batch.greedy.at(group.id.prompt));
       answer.push_back(

@@ -71,6 +71,10 @@ StepBatch own_rollouts(StepBatch batch);  ///< the rollouts that the step sample
 inline const GroupId& sampled_in(const Group& group, const Rollout& rollout) {
   return rollout.placed ? *rollout.placed : group.id;
 }
+/// Why that group was asked.
+inline const Derivation& asked_for(const Group& group, const Rollout& rollout) {
+  return rollout.placed ? rollout.placed_from : group.from;
+}
 /// Metrics of the rollouts that the step sampled itself to prompts of the task without help, under
 /// the names of verl and TRL: train/pass_rate,
 /// train/frac_reward_zero_std (groups of two or more whose rewards are all equal),
