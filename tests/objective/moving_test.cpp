@@ -40,6 +40,8 @@ RC_GTEST_PROP(Moving, SchedulesByProgressOrStep, ()) {
 }
 
 RC_GTEST_PROP(Moving, ControllersAndStatistics, ()) {
+  EXPECT_DOUBLE_EQ(moving("ppo_kl_penalty", 0.0, 0).at("kl_coef"), 1.0);
+  EXPECT_DOUBLE_EQ(moving("ppo_kl_penalty", 0.0, 0, {}, {{"kl_start", "3"}}).at("kl_coef"), 3.0);
   EXPECT_DOUBLE_EQ(moving("ppo_kl_penalty", 0.5, 2, {{"kl_coef", 0.25}}).at("kl_coef"), 0.25);
   EXPECT_DOUBLE_EQ(moving("skywork_or1", 0.5, 2, {{"entropy_coef", 0.002}}).at("entropy_coef"),
                    0.002);

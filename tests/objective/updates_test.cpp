@@ -108,6 +108,44 @@ TEST(Updates, TheEntropyControllerDecidesOnceForAllUpdatesOfAStep) {
       << "alone it would pay one";
 }
 
+// The second prompt's answers are both wrong, and an update of their own. They are pushed down
+// where the first prompt, which another update trains, has no pair either.
+TEST(Updates, AnswersArePushedOneByOneOnlyWhereTheStepHasNoPair) {
+  const Objective objective("trpa", {}, {{"kl_coef", "0"}});
+  const auto derivative = [&](double first_reward) {
+    PlainStep step = lone({first_reward, 0, 0, 0});
+    step.rollouts[1].group = 0, step.rollouts[2].group = step.rollouts[3].group = 1;
+    PlainStep part = step;
+    part.rollouts = {step.rollouts[2], step.rollouts[3]};
+    part.rollouts[0].group = part.rollouts[1].group = 0;
+    const auto update =
+        objective.prepare(part.columns(), {objective.prepare_step(step.columns()), {2, 3}});
+    return values(objective.evaluate(*update, part.micro_batch({0, 1})).dlogprob);
+  };
+  EXPECT_EQ(derivative(1.0), Column({0.0, 0.0})) << "the first prompt has a pair";
+  // -log sigmoid(-l) at l = 0 has the derivative 1/2; the mean of two.
+  EXPECT_TRUE(near(derivative(0.0), {0.25, 0.25}));
+}
+
+// Two updates of a token each. The old policy gives log 0.5; the first update starts there, the
+// second from a policy that gives 0.25: D = log 2, more than 1.5 times the target.
+TEST(Updates, AMovedCoefficientIsReportedAsTheStepBeganWithIt) {
+  const Objective objective("ppo_kl_penalty");
+  PlainStep step = lone({1, 0});
+  const auto of_step = [&] { return merge(*objective.prepare_step(step.columns()), {}); };
+  EXPECT_EQ(of_step().at("moving/kl_coef"), 1.0) << "the first step has the first coefficient";
+  const auto whole = objective.prepare_step(step.columns());
+  PlainStep part = step;
+  part.rollouts = {step.rollouts[1]};
+  part.rollouts[0].group = 0, part.rollouts[0].current = {std::log(0.25)};
+  const auto update = objective.prepare(part.columns(), {whole, {1}});
+  EXPECT_EQ(merge(*update, {}).at("moving/kl_coef"), 1.0) << "what it moves acts in the next one";
+  EXPECT_EQ(Objective::statistics(*update).at("kl_coef"), 2.0);
+  EXPECT_EQ(merge(*whole, {}).at("moving/kl_coef"), 1.0);
+  step.statistics = Objective::statistics(*update);
+  EXPECT_EQ(of_step().at("moving/kl_coef"), 2.0);
+}
+
 // Standardised over the tokens of the step, not of the update: rewards 1, 0, 0, 1 are +-1 /
 // (sqrt(4/3) / 2).
 TEST(Updates, AdvantagesAreStandardisedOverTheStep) {

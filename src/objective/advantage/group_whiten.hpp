@@ -18,7 +18,8 @@ namespace rollcall::objective {
 struct GroupWhiten {
   static constexpr std::string_view
       name = "group_whiten",
-      formula = "A = (a - mean) / (std + adv_eps) over the step's tokens, a = group_norm";
+      formula =
+          "A = (a - mean) / (std + adv_eps) over the step's tokens, std with n - 1, a = group_norm";
   double eps = 1e-5;
 
   void bind(Knobs& knobs) {

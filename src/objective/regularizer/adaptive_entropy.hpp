@@ -5,8 +5,9 @@
 // Source: Skywork-OR1, arXiv:2505.22312, section on adaptive entropy control: alpha_k = c_k 1{e_k
 //   <= target}.
 // Shapes: entropy [M] -> [M].   Knobs: none.
-// What differs from entropy: the coefficient is a state of the run. It is 0 without the controller,
-//   and in the controller's first step. The step's entropy is that of the policy that sampled it
+// What differs from entropy: the coefficient is a state of the run, what the steps before have
+//   left. It is 0 without the controller, and in the controller's first step. The step's entropy
+//   decides whether the bonus is on in this step. It is that of the policy that sampled the step
 //   (column old_entropy), over all its rollouts, so every update of the step takes the same
 //   decision.
 #pragma once

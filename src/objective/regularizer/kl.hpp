@@ -1,11 +1,11 @@
 // Regularizer kl: an estimate of the divergence from an anchor policy, per sampled token.
-//   d = anchor - lp;  k1 = -d,  k2 = d^2 / 2,  k3 = exp(d) - d - 1 (d held within +-20, k3 within
-//   +-10);  loss += kl_coef * k
+//   d = anchor - lp;  k1 = -d,  k2 = d^2 / 2,  k3 = exp(d) - d - 1;  loss += kl_coef * k
+//   d is held within +-20 and k3 at most at 10; beyond these bounds they have no derivative
 //   k1+ and k3+: the value of the estimator, the derivative of k2;  abs: |d|;  kl_correction ratio:
 //   times exp(lp - old), differentiated with it
-//   kl_coef: towards kl_coef_end in proportion to the training done; or the statistic kl_coef where
-//   a controller keeps one. With kl_coef_turn w: from the middle
-//   of both down to kl_coef at share w of the training, then up to kl_coef_end
+//   kl_coef: towards kl_coef_end in proportion to the training done, (step - 1) / steps; or the
+//   statistic kl_coef where a controller keeps one. With kl_coef_turn w: from the middle of both
+//   down to kl_coef at share w of the training, then up to kl_coef_end
 // Source: DeepSeekMath, arXiv:2402.03300, eq. 4 (k3 against the reference policy, kl_coef 0.04);
 //   the names: Schulman 2020, "Approximating KL divergence"; bounds and "+": verl; correction: TRL
 //   (use_bias_correction_kl); moving coefficient: OThink-MR1, arXiv:2503.16081, eq. 3.
@@ -33,7 +33,7 @@ struct Kl {
   void bind(Knobs& knobs) {
     knobs.number("kl_coef", coef, {0.0, 1e6}, "weight of the divergence in the loss");
     knobs.number("kl_coef_end", coef_end, {-1.0, 1e6},
-                 "weight at the end of training, reached linearly; -1: kl_coef throughout");
+                 "weight once all steps are done, approached linearly; -1: kl_coef throughout");
     knobs.number(
         "kl_coef_turn", coef_turn, {0.0, 0.999},
         "share of the training at which the weight is least, having begun half-way to kl_coef_end");
@@ -49,7 +49,7 @@ struct Kl {
                     "use k2, k3 or k1+, which has k1's value and k2's derivative");
     knobs.needs.column([this] { return anchor == Anchor::reference; }, reference);
     knobs.moves("kl_coef", [this](const Step& step) {
-      return coef_end < 0.0 && !step.columns.statistics.contains("kl_coef") ? NAN : weight(step);
+      return coef_end < 0.0 ? NAN : weight(step);  // kl_controller reports its coefficient itself
     });
   }
 

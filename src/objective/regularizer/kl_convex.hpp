@@ -25,7 +25,7 @@ struct KlConvex {
     knobs.number("kl_convex_base", base, {0.0, 1.0},
                  "share b of the divergence from the reference policy, first step");
     knobs.number("kl_convex_base_end", base_end, {0.0, 1.0},
-                 "the same at the end of training, reached linearly");
+                 "the same once all steps are done, approached linearly");
     knobs.needs.column(column::reference_logprob);
     knobs.moves("kl_convex_base", [this](const Step& step) { return share(step); });
   }

@@ -8,8 +8,9 @@
 //   2019, arXiv:1909.08593, section 2.2.
 // Shapes: none change.   Knobs: kl_target, kl_rule, kl_start, kl_horizon.
 // What differs from none: it acts at every update, and the update's own kl still has the
-//   coefficient from before. An update that starts from the sampling policy (D exactly 0) gives no
-//   information and changes nothing.
+//   coefficient from before: what an update has measured acts from the next one on, also across
+//   steps. An update that starts from the sampling policy (D exactly 0) gives no information and
+//   changes nothing. The metric moving/kl_coef is the coefficient of the step's first update.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -34,6 +35,7 @@ struct KlController {
                  "rollouts over which the proportional rule acts");
     knobs.choice("kl_rule", rule, {"halving", "proportional"}, "how the coefficient answers");
     knobs.needs.column(column::current_logprob);
+    knobs.moves("kl_coef", [this](const Step& step) { return step.statistic("kl_coef", start); });
   }
 
   ShapedReward operator()(const Step& step) const {

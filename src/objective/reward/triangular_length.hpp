@@ -25,7 +25,7 @@ struct TriangularLength {
   void bind(Knobs& knobs) {
     knobs.number("budget_start", start, {1.0, 1e9}, "length budget at the first step, tokens");
     knobs.number("budget_decay", decay, {1e-6, 1.0},
-                 "budget at the end of training relative to the start");
+                 "budget once all steps are done, relative to the start");
     knobs.moves("length_budget", [this](const Step& step) { return budget(step); });
     knobs.number("length_share", share, {0.0, 1.0}, "weight w of the length reward");
   }

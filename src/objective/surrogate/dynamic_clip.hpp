@@ -14,9 +14,10 @@
 namespace rollcall::objective {
 
 struct DynamicClip {
-  static constexpr std::string_view name = "dynamic_clip",
-                                    formula =
-                                        "clip with bounds (1 +- sqrt(1 +- 4 eps / exp(old))) / 2";
+  static constexpr std::string_view
+      name = "dynamic_clip",
+      formula =
+          "clip in (1 + sqrt(1 - 4 dynamic_low / q)) / 2 .. (1 + sqrt(1 + 4 dynamic_high / q)) / 2";
   double low = 0.16, high = 0.2, cap = 10.0;
 
   void bind(Knobs& knobs) {

@@ -3,10 +3,12 @@
 //   beta))^2;  mean over the group's pairs
 //   l = sum or mean over t of lp - anchor;  anchor: reference, old, or blend = share reference + (1
 //   - share) old;  a = anisotropy where the verifier accepted w, else 1
+//   lp - anchor is held within +-20 for each token, without a derivative beyond
 //   lone_levels, for a step without any pair: mean_i -log sigmoid(+-l_i), + where the verifier
-//   accepted i, without beta, as TRPA's code has it for a batch
-//   pair_mean step, for token-mean: the mean over all pairs of the step, or over all its rollouts
-//   where there is no pair, instead of the mean within each prompt
+//   accepted i, without beta, as TRPA's code has it for a batch. A mini-batch without a pair of a
+//   step that has some teaches nothing
+//   pair_mean step, for token-mean: the mean over all pairs of the update, or over all its rollouts
+//   where they are pushed one by one, instead of the mean within each prompt
 //   pair_losers counterparts: w is the policy's own and l a counterpart of an earlier policy that the
 //   verifier rejected; all other pairs have weight 0
 // Source: DPO, arXiv:2305.18290, eq. 7, online as in arXiv:2402.04792; IPO, arXiv:2310.12036, eq.
@@ -45,7 +47,7 @@ struct PairPreference {
   void bind(Knobs& knobs) {
     knobs.number("pair_beta", beta, {1e-6, 1e6}, "weight of the pull to the anchor");
     knobs.number("anisotropy", anisotropy, {0.0, 1e6},
-                 "factor on pairs whose winner the verifier accepted");
+                 "factor within the sigmoid for pairs whose winner the verifier accepted");
     knobs.choice("pair_loss", form, {"logistic", "square"}, "loss of a pair");
     knobs.choice("pair_choice", chosen, {"all", "extremes"},
                  "all pairs of different reward, or best against worst");
@@ -57,7 +59,7 @@ struct PairPreference {
     knobs.choice("pair_pool", pool, {"sum", "mean"}, "log-ratio of a rollout from its tokens");
     knobs.choice(
         "pair_mean", mean, {"prompt", "step"},
-        "pairs averaged within their prompt, or all of the step alike (aggregate token-mean)");
+        "pairs averaged within their prompt, or all of the update alike (aggregate token-mean)");
     knobs.choice("pair_losers", losers, {"any", "counterparts"},
                  "the worse of a pair: any answer, or a rejected one of an earlier policy");
     knobs.choice("lone_levels", lone, {"skip", "push"},
@@ -89,7 +91,10 @@ struct PairPreference {
     const double all = mean == Mean::step || lone == Lone::push
                            ? pairs_of(micro_batch.step, chosen == Chosen::extremes)
                            : 1.0;
-    if (lone == Lone::skip || all > 0.0)
+    const bool alone_in_step =
+        lone == Lone::push && all == 0.0 &&
+        pairs_of(micro_batch.step.whole(), chosen == Chosen::extremes) == 0.0;
+    if (!alone_in_step)
       return {group_loss_on_tokens(
                   micro_batch, mean == Mean::step ? loss * shared(micro_batch, pairs, all) : loss),
               {}};
@@ -134,8 +139,8 @@ struct PairPreference {
             .logical_and(of(counterparts(micro_batch.step), pairs.first).logical_not());
     return {pairs.first.masked_select(taken), pairs.second.masked_select(taken)};
   }
-  /// Number of pairs of trained rollouts in the whole step, so that the loss does not depend on the
-  /// cut into micro-batches.
+  /// Number of pairs of trained rollouts in a step or in an update of it, so that the loss does not
+  /// depend on the cut into micro-batches.
   double pairs_of(const Step& step, bool extremes) const {
     const at::Tensor all = at::ones({step.shape.rollouts}, at::kBool),
                      wins = losers == Losers::any ? all : counterparts(step).logical_not(),
@@ -164,7 +169,7 @@ struct PairPreference {
     return pairs;
   }
   /// [groups] factor on the tokens of a group whose loss is a mean over `own` pairs (or rollouts).
-  /// With it, the mean over the step's tokens is the mean over `all` pairs.
+  /// With it, the mean over the update's tokens is the mean over `all` pairs.
   static at::Tensor shared(const MicroBatchTensors& micro_batch, const at::Tensor& own,
                            double all) {
     return own / std::max(all, 1.0) * micro_batch.step.normalizer.tokens /

@@ -2,8 +2,8 @@
 // matter most.
 //   Rollouts: the ceil(s B) of them whose advantages have the largest variance (some of the lowest
 //   and some of the highest; those at 0 come last).
-//   Tokens: of those rollouts the ceil(k N) with the largest |A_it| H_it. s, k move linearly from
-//   start to end over training
+//   Tokens: of those rollouts the ceil(k N) with the largest |A_it| H_it. s, k = (1 - u) start + u
+//   end with u = (step - 1) / steps. A product within 1e-9 above an integer is that integer
 // Source: D3S, arXiv:2509.22115, sections 3.2 to 3.4 (the shares are settings there; these are this
 //   project's).
 // Shapes: [N] column current_entropy -> [N].   Knobs: rollouts_start, rollouts_end, tokens_start,
@@ -28,10 +28,10 @@ struct DownSample {
   void bind(Knobs& knobs) {
     knobs.number("rollouts_start", rollouts_start, {0.0, 1.0},
                  "share s of the rollouts that stay, first step");
-    knobs.number("rollouts_end", rollouts_end, {0.0, 1.0}, "the same at the end of training");
+    knobs.number("rollouts_end", rollouts_end, {0.0, 1.0}, "the same once all steps are done");
     knobs.number("tokens_start", tokens_start, {0.0, 1.0},
                  "share k of their tokens that stay, first step");
-    knobs.number("tokens_end", tokens_end, {0.0, 1.0}, "the same at the end of training");
+    knobs.number("tokens_end", tokens_end, {0.0, 1.0}, "the same once all steps are done");
     knobs.needs.column(column::current_entropy);
     knobs.moves("rollouts_share", [this](const Step& step) { return rollouts_share(step); });
     knobs.moves("tokens_share", [this](const Step& step) { return tokens_share(step); });

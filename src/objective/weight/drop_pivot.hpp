@@ -1,6 +1,6 @@
 // Weight drop_pivot: the one rollout of an odd group that is its median leaves the step.
 //   keep_it = 0 for one rollout with r_i = median_g of every group of 3, 5, ...; of several such
-//   rollouts the one with the smallest addressed draw
+//   rollouts the one with the smallest uniform draw, which seed, step and rollout address
 // Source: MC-GRPO, arXiv:2601.22582, section 3 (G + 1 rollouts are sampled, G are trained).
 // Shapes: [B] -> [N].   Knobs: none.
 // What differs from dropping all zero advantages: exactly one rollout leaves, so a prompt always
@@ -18,7 +18,8 @@ namespace rollcall::objective {
 struct DropPivot {
   static constexpr std::string_view
       name = "drop_pivot",
-      formula = "keep_it = 0 for one median rollout of every odd group of 3 and more";
+      formula =
+          "keep_it = 0 for one median rollout of every odd group from 3 on, drawn where several tie";
 
   TokenWeight operator()(const Step& step) const {
     at::Tensor keep = at::ones({step.shape.rollouts}, at::kDouble);

@@ -155,6 +155,22 @@ TEST(WorksWhen, dcpo_bounds_solve_their_equation) {
   }
 }
 
+TEST(WorksWhen, dcpo_bounds_of_two_tokens_worked_by_hand) {
+  // A certain token, q = 1, with 0.16: the lower bound is (1 + sqrt(0.36)) / 2 = 0.8 (with a minus
+  // it would be 0.2). A token of q = 1/4 with 0.5: the upper one is (1 + sqrt(9)) / 2 = 2.
+  const auto derivative = [&](double fallen, double risen) {
+    PlainStep step = ratio_step({1.0}, {1.0});
+    step.rollouts[0].reward = -0.5, step.rollouts[1].reward = 1.5;
+    step.rollouts[0].old = {0.0}, step.rollouts[0].now = {std::log(fallen)};
+    step.rollouts[1].old = {std::log(0.25)}, step.rollouts[1].now = {std::log(0.25 * risen)};
+    return evaluate(Objective("dcpo", plain_sum, {{"dynamic_high", "0.5"}}), step).derivative;
+  };
+  const Column inside = derivative(0.81, 1.99), outside = derivative(0.79, 2.01);
+  EXPECT_GT(inside[0], 0.0);
+  EXPECT_LT(inside[1], 0.0);
+  EXPECT_EQ(outside, Column({0.0, 0.0}));
+}
+
 TEST(WorksWhen, cpgd_weighs_prompts_alike_whatever_their_length_and_by_their_spread) {
   // Two prompts, answers of one and of three tokens: 1 / (2 * 2) and 1 / (2 * 6) a token. Rewards
   // 1, 0 and 2, 0: advantages +-1/sqrt(2) for both.
