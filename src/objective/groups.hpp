@@ -18,11 +18,11 @@ inline at::Tensor accepted(const MicroBatchTensors& micro_batch) {
 }
 
 /// [B] 1 for an expert's rollout of a prompt without a right rollout of the policy's own, else 0.
-/// Own rollouts with tokens count whether or not they train: a scheduler that leaves a solved
-/// prompt's rollouts out does not make its expert one to imitate.
+/// Own rollouts count whether or not they train: a scheduler that leaves a solved prompt's rollouts
+/// out does not make its expert one to imitate.
 inline at::Tensor imitated(const Step& step) {
   const at::Tensor expert = (step.named(column::expert) > 0.5).to(at::kDouble),
-                   own = (step.shape.length > 0).to(at::kDouble) * (1.0 - expert);
+                   own = 1.0 - expert;
   const at::Tensor right =
       step.shape.group_sum(own * (step.named(column::correct) > 0.5).to(at::kDouble));
   return expert * step.shape.over_rollouts((right == 0).to(at::kDouble));

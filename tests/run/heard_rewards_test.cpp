@@ -248,13 +248,13 @@ TEST(HeardRewards, GroupsThatDifferInTheRecipesRewardAreNotDead) {
   for (auto* group : {&batch.groups[0], &batch.groups[1]}) {
     group->rollouts.resize(1), batch.scores[std::size_t(group - batch.groups.data())].resize(1);
     Rollout again = group->rollouts[0];
-    again.sample += 1, again.turns.resize(2);
+    again.sample += 1, again.turns.resize(2), again.facts = {};
     auto& turn = again.turns[1];
     turn = {.role = Role::policy,
             .tokens = {5, 5, 5, 5},
             .columns = {.logprob = {-1, -1, -1, -1}, .entropy = {1, 1, 1, 1}},
             .policy_version = {1, 1, 1, 1}};
-    group->rollouts[0].turns.resize(1);
+    group->rollouts[0].turns.resize(1), group->rollouts[0].facts = {};
     group->rollouts.push_back(again),
         batch.scores[std::size_t(group - batch.groups.data())].push_back({.components = {0, 0}});
   }

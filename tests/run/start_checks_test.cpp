@@ -201,8 +201,6 @@ TEST(StartChecks, PartsThatTheProgramDoesNotHaveAreRefusedInEveryJob) {
            {"environment.name=key_door", "no part of this program holds conversations"},
            {"environment.command=[\"x\"]", "no part of this program holds conversations"},
            {"environment.forks=after_reply", "no part of this program forks rollouts"},
-           {"second_pass.kind=refinement", "no part of this program asks about the answers"},
-           {"second_pass.buffer=0.5", "no part of this program keeps answers"},
            {"openings.texts=[\"a\", \"b\"]", "no part of this program gives rollouts a beginning"},
            {"openings.exit=So", "no part of this program cuts an answer"}})
     for (const JobKind kind : {JobKind::train, JobKind::eval})
@@ -257,9 +255,8 @@ TEST(StartChecks, ARunFileMayBeTriedWithoutAPart) {
   const auto help = folder.write("help.toml",
                                  "[train]\nsteps = 0\n[hints]\nas = \"beginning\"\n"
                                  "[second_pass]\nof = \"every\"\n");
-  EXPECT_THAT(refusal({}, help), HasSubstr(help + ":4: hints.as is set, but train.steps is 0"));
-  EXPECT_THAT(refusal({}, help),
-              HasSubstr(help + ":6: second_pass.of is set, but train.steps is 0"));
+  EXPECT_THAT(refusal({}, help), HasSubstr(help + ":4: hints.as is set, but no round"));
+  EXPECT_THAT(refusal({}, help), HasSubstr(help + ":6: second_pass.of is set, but second_pass.kind"));
   EXPECT_EQ(refusal({"train.steps=0", "train.lr=1e-2", "scheduler.policy=uniform"}), "")
       << "the command of a training, with its warm start alone";
   const auto archive = folder.write(

@@ -179,7 +179,10 @@ TEST(StepBatch, HasOneOrderWhateverTheCut) {
     for (std::size_t rank = 0; rank < kept.size(); ++rank)
       for (const auto& file : files) RC_ASSERT(!kept[rank].take(file.shard.path));
     for (auto& group : batch.groups)
-      for (auto& rollout : group.rollouts) rollout.text = {};  // stays in the archive
+      for (auto& rollout : group.rollouts) {
+        rollout.text = {};  // texts and reasons stay in the archive
+        for (auto& facts : rollout.facts) facts.reason = {};
+      }
     for (std::size_t rank = 0; rank < read.size(); ++rank) {
       const bool here = at == StepResidency::every_rank || rank == 0;
       RC_ASSERT(same(read[rank].groups, here ? batch.groups : std::vector<Group>()));

@@ -76,7 +76,10 @@ void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, S
   }
   part.component_names = scores.component_names;
   for (auto& group : shard.groups)
-    for (auto& rollout : group.rollouts) rollout.text = {};
+    for (auto& rollout : group.rollouts) {
+      rollout.text = {};
+      for (TurnFacts& facts : rollout.facts) facts.reason = {};
+    }
   std::move(shard.groups.begin(), shard.groups.end(), std::back_inserter(part.groups));
   std::move(scores.scores.begin(), scores.scores.end(), std::back_inserter(part.scores));
 }

@@ -201,8 +201,9 @@ Decision HintRounds::next(const StepRequest& request, std::uint32_t round,
                           const std::vector<GroupReport>& pool, Sampler&) {
   if (!gives_help(request.step)) return {};
   if (by_ == "difficulty") return {.groups = ask_difficult(request, pool)};
-  return {.groups = ask_dead(std::int64_t(round), pool),
-          .last_round = std::int64_t(round) >= tiers_};
+  Decision asked{.groups = ask_dead(std::int64_t(round), pool)};
+  asked.last_round = asked.groups.empty() || std::int64_t(round) >= tiers_;
+  return asked;
 }
 
 }  // namespace rollcall::scheduling

@@ -59,7 +59,7 @@ std::string in_words(const Conversation& conversation) {
   for (const Message& message : conversation.messages) {
     const std::string said = said_in(message);
     const bool named = turns > 1 && !is_said_by(message, "system");
-    add(named ? message.value("role", std::string()) + ": " + said : said);
+    add(named ? message.value("role", std::string()).append(": ").append(trim(said)) : said);
   }
   if (tools != conversation.variables.end() && tools->is_array() && !tools->empty())
     words = "Tools: " + tools->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +

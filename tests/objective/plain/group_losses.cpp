@@ -252,7 +252,7 @@ Column routed_mean(const PlainStep& s, const Column&, const Column& keep) {
     double count = 0;
     for (std::size_t t = 0; t < r.length(); ++t, ++token) count += keep[token];
     kept.push_back(count);
-    if (r.expert != 1.0 && r.length() > 0) prompts[r.group].solved += r.correct;
+    if (r.expert != 1.0) prompts[r.group].solved += r.correct;
     if (r.expert != 1.0 && count > 0)
       (r.correct == 1.0 ? prompts[r.group].right : prompts[r.group].wrong) += 1;
   }

@@ -123,6 +123,19 @@ def _text(value: Any) -> Any:
     )
 
 
+def without_lock(path: str) -> h5py.File:
+    """Opens a file to read it, if possible without a lock, which some file systems refuse. HDF5
+    may not be able to be asked, and a file that this process has open already keeps its lock."""
+    try:
+        return h5py.File(path, "r", locking=False)
+    except (TypeError, ValueError):
+        return h5py.File(path, "r")
+    except OSError as error:
+        if "locking flag" not in str(error):
+            raise
+        return h5py.File(path, "r")
+
+
 class File:
     """An open file; a context manager. Columns are named TABLE/COLUMN, as in
     docs/reference/archive.md, in both forms of a file."""
@@ -130,10 +143,7 @@ class File:
     def __init__(self, path: "os.PathLike[str] | str") -> None:
         self.path = os.fspath(path)
         try:
-            try:
-                self._file = h5py.File(self.path, "r", locking=False)
-            except (TypeError, ValueError):  # an HDF5 that cannot be asked not to lock
-                self._file = h5py.File(self.path, "r")
+            self._file = without_lock(self.path)
         except FileNotFoundError:
             raise
         except OSError as error:
