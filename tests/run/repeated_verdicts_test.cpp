@@ -18,6 +18,7 @@ struct SetAside {
   io::test::Sample sample = io::test::sample(1, 2, 2);
   RunContext context;
   explicit SetAside(const char* verifier) {
+    for (auto& group : sample.shard.groups) group.from = {};  // prompts of the task, as they are
     for (auto& group : sample.scores.scores)
       for (auto& score : group) score.undecided = score.clock_ended = false;
     sample.scores.component_names = {"correct", "format", "passed"};

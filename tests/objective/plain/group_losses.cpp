@@ -118,10 +118,11 @@ TokenLosses pair_preference(const PlainStep& s, const Column&, const Column&) {
 TokenLosses group_alignment(const PlainStep& s, const Column& a, const Column& ratio) {
   const Scores l = scores(s, false, to_reference);
   std::map<std::int64_t, double> aligned, pairs, rights;
+  for (std::size_t i = 0; i < s.rollouts.size(); ++i)  // also those without a token
+    if (s.rollouts[i].expert != 1.0) rights[s.rollouts[i].group] += right(s, i);
   for (const auto& [group, members] : groups_of(s)) {
     for (const auto i : members) {
       if (s.rollouts[i].expert == 1.0) continue;
-      rights[group] += right(s, i);
       for (const auto j : members) {
         if (s.rollouts[j].expert != 1.0 && right(s, i) && !right(s, j))
           aligned[group] += softplus(l[j] - l[i]), pairs[group] += 1;

@@ -127,6 +127,8 @@ void check_tiers(const RunTexts& texts, std::int64_t tiers) {
 
 std::string help_of(const RunTexts& texts, const Prompt& prompt, std::size_t form,
                     std::int32_t tier) {
+  expect(goes_by_rows(texts) || std::size_t(tier) <= texts.hints.shares.size(),
+         "a tier of help is one of the shares");
   if (!goes_by_rows(texts))
     return first_part(texts, asked(texts, prompt, form).solution,
                       texts.hints.shares.at(std::size_t(tier - 1)));
