@@ -184,7 +184,7 @@ def rows_read_its_component(harness):
 
 def answers_are_compared_in_pairs(harness):
     """Rates of wins of a prompt's answers have the mean 1/2, and the same bits wherever they are made."""
-    words = [*LONG, *sets(train__steps=1, train__prompts_per_step=6, train__rollouts_per_prompt=3, scheduler__policy="uniform", task__format_weight=0, eval__before="false", eval__after="false",
+    words = [*LONG, *sets(train__steps=1, train__prompts_per_step=12, train__rollouts_per_prompt=2, scheduler__policy="uniform", task__format_weight=0, eval__before="false", eval__after="false",
                           objective__recipe="inpo", objective__pieces__reward="components", objective__knobs__omit_components='"correct, format"'),
              *judge(harness, component="wins", prompt="{prompt} {response} or {other}", votes=1)]
     folders = [harness.work / f"pairs_{ranks}" for ranks in (1, 3)]
