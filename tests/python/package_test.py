@@ -342,7 +342,7 @@ def damaged_and_foreign_files_are_named(harness):
     file.write_bytes(whole)
     with h5py.File(file, "r+") as changed:
         changed.attrs.modify("schema_major", np.int32(3))
-    refused(reading(), rollcall.SchemaError, file.name, "schema 3.7", "pip install")
+    refused(reading(), rollcall.SchemaError, file.name, "schema 3.8", "pip install")
     file.write_bytes(whole)
     with h5py.File(file, "r+") as changed:
         changed["groups/rollout_count"][0] += 1
