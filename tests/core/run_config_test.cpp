@@ -93,12 +93,11 @@ TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would w
     if (key.ends_with("knobs") || key.ends_with("pieces") || key == "text.variables") continue;
     int most = 0;
     for (const char* value :
-         {"bf16_sliced8", "true",   "false",        "0.5",      "2",      "16",        "[2]",
-          "[\"x\"]",      "x",      "byte",         "single",   "debug",  "stop",      "newest",
-          "current",      "wrong",  "reward_model", "correct",  "nccl",   "verifier",  "kept",
-          "by_row",       "linear", "tool",         "row",      "prompt", "beginning", "pool",
-          "every",        "parent", "reason",       "own_group",
-          "drop"}) {
+         {"bf16_sliced8", "true",   "false",        "0.5",       "2",      "16",        "[2]",
+          "[\"x\"]",      "x",      "byte",         "single",    "debug",  "stop",      "newest",
+          "current",      "wrong",  "reward_model", "correct",   "nccl",   "verifier",  "kept",
+          "by_row",       "linear", "tool",         "row",       "prompt", "beginning", "pool",
+          "every",        "parent", "reason",       "own_group", "drop"}) {
       most = std::max(most, changed_lines(key + "=" + value));
     }
     EXPECT_EQ(most, 1) << key;

@@ -256,7 +256,8 @@ TEST(StartChecks, ARunFileMayBeTriedWithoutAPart) {
                                  "[train]\nsteps = 0\n[hints]\nas = \"beginning\"\n"
                                  "[second_pass]\nof = \"every\"\n");
   EXPECT_THAT(refusal({}, help), HasSubstr(help + ":4: hints.as is set, but no round"));
-  EXPECT_THAT(refusal({}, help), HasSubstr(help + ":6: second_pass.of is set, but second_pass.kind"));
+  EXPECT_THAT(refusal({}, help),
+              HasSubstr(help + ":6: second_pass.of is set, but second_pass.kind"));
   EXPECT_EQ(refusal({"train.steps=0", "train.lr=1e-2", "scheduler.policy=uniform"}), "")
       << "the command of a training, with its warm start alone";
   const auto archive = folder.write(
