@@ -21,8 +21,7 @@ inline at::Tensor accepted(const MicroBatchTensors& micro_batch) {
 /// Own rollouts count whether or not they train: a scheduler that leaves a solved prompt's rollouts
 /// out does not make its expert one to imitate.
 inline at::Tensor imitated(const Step& step) {
-  const at::Tensor expert = (step.named(column::expert) > 0.5).to(at::kDouble),
-                   own = 1.0 - expert;
+  const at::Tensor expert = (step.named(column::expert) > 0.5).to(at::kDouble), own = 1.0 - expert;
   const at::Tensor right =
       step.shape.group_sum(own * (step.named(column::correct) > 0.5).to(at::kDouble));
   return expert * step.shape.over_rollouts((right == 0).to(at::kDouble));

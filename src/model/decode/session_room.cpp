@@ -61,9 +61,7 @@ bool DecodeSession::State::make_room(const std::function<std::int64_t()>& pages,
 /// Sends the members of a shared sequence back to the queue. Its pages are given up. Where more
 /// sequences than rows are live, admit() has made sure of their room, except for the copy of a page
 /// that a later fork shares with one of them.
-void DecodeSession::State::preempt(SharedSequence& shared) {
-  wait_first(live.remove(shared));
-}
+void DecodeSession::State::preempt(SharedSequence& shared) { wait_first(live.remove(shared)); }
 
 /// Gives up all pages, because another policy computed them. Live sequences wait again.
 void DecodeSession::State::forget_pages() {
