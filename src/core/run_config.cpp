@@ -131,9 +131,10 @@ void bind_hints(ConfigSchema& s, HintSection& h) {
 
 void bind_second_pass(ConfigSchema& s, SecondPassSection& p) {
   s.bind("second_pass.kind", &p.kind,
-         "what a step asks again of the answers that it drew: a better one (refinement), what is "
-         "wrong and how it goes on from there (error), the same of an earlier policy "
-         "(counterpart), or the best and worst of a larger draw (pool); empty: nothing",
+         "how a step follows up on its first answers: it asks for better ones (refinement), asks "
+         "where an answer went wrong and continues from the corrected line (error), samples an "
+         "earlier policy too (counterpart), or samples more rollouts and trains on the best and "
+         "worst of them (pool); empty: not at all",
          {}, {"", "refinement", "error", "counterpart", "pool"});
   s.bind("second_pass.of", &p.of,
          "refinement, error: answers of groups without a success (dead), all wrong ones (failed), "

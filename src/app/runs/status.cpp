@@ -257,7 +257,7 @@ void add_status(Command program) {
       throw InputError(error_message(
           fmt::format("status.json or parent.json of {}: {}", *dir, fault_of(fault)),
           "they say what the run does and where it came from",
-          "restore it from a copy, or move it away; the next start writes status.json anew"));
+          "restore it from a copy, or move it away; the next start writes a new status.json"));
     }
   });
 }

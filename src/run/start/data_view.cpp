@@ -7,6 +7,7 @@
 #include "reward/verifier.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/folder/run_folder.hpp"
+#include "run/start/reference_checks.hpp"
 #include "task/answer_source.hpp"
 #include "task/rows/file_list.hpp"
 #include "task/sources.hpp"
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace rollcall::run {
 namespace {
@@ -32,18 +34,11 @@ const char* name_of(Split split) {
 void find_unreadable(const task::PromptSet& prompts, const reward::Grader& grader,
                      const TaskSection& section, DataView& view) {
   std::vector<std::string> texts;
-  for (const Split split : kSplits)
-    for (const Prompt& prompt : prompts.of(split)) {
-      std::string problem;
-      try {
-        problem = grader.reference_problem(prompt);
-      } catch (const InputError& error) {
-        problem = error.what();
-      }
-      if (problem.empty() || view.unreadable++ >= kToldRows) continue;
-      texts.push_back(prompt.text);
-      view.unreadable_examples.push_back(std::move(problem));
-    }
+  each_reference_problem(prompts, grader, [&](const Prompt& prompt, std::string problem, bool) {
+    if (view.unreadable++ >= kToldRows) return;
+    texts.push_back(prompt.text);
+    view.unreadable_examples.push_back(std::move(problem));
+  });
   const std::vector<std::string> places = task::places_of(section, texts);
   for (std::size_t i = 0; i < places.size(); ++i)
     view.unreadable_examples[i] = fmt::format("{}: {}", places[i], view.unreadable_examples[i]);

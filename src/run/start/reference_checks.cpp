@@ -41,24 +41,32 @@ class Problems {
 
 }  // namespace
 
+void each_reference_problem(const task::PromptSet& prompts, const reward::Grader& grader,
+                            const EachReferenceProblem& each) {
+  for (const Split split : {Split::train, Split::validation, Split::heldout})
+    for (const Prompt& prompt : prompts.of(split)) {
+      std::string problem;
+      bool usable = true;
+      try {
+        problem = grader.reference_problem(prompt);
+      } catch (const InputError& error) {
+        problem = error.what(), usable = false;
+      }
+      if (!problem.empty()) each(prompt, std::move(problem), usable);
+    }
+}
+
 void check_references(const TaskSection& section, const task::PromptSet& prompts,
                       const reward::Grader& grader) {
   constexpr std::size_t kWarned = 10, kRefused = 100;
   constexpr std::size_t kFew = 3;  // this many rows are printed one by one, whatever share they are
   if (!task::reads_rows(section)) return;
   Problems unusable(kRefused), unreadable(kWarned);
-  std::size_t all = 0;
-  for (const Split split : {Split::train, Split::validation, Split::heldout}) {
-    for (const Prompt& prompt : prompts.of(split)) {
-      ++all;
-      try {
-        if (auto problem = grader.reference_problem(prompt); !problem.empty())
-          unreadable.add(prompt, std::move(problem));
-      } catch (const InputError& error) {
-        unusable.add(prompt, error.what());
-      }
-    }
-  }
+  each_reference_problem(prompts, grader,
+                         [&](const Prompt& prompt, std::string problem, bool usable) {
+                           (usable ? unreadable : unusable).add(prompt, std::move(problem));
+                         });
+  const std::size_t all = prompts.train.size() + prompts.validation.size() + prompts.heldout.size();
   for (const std::string& told : unreadable.with_places(section))
     log_warning("{}; only the same text is right", told);
   if (unreadable.count() > kWarned)

@@ -6,7 +6,17 @@
 #include "reward/verifier.hpp"
 #include "task/task.hpp"
 
+#include <functional>
+#include <string>
+
 namespace rollcall::run {
+
+/// A prompt, what is wrong with its reference, and whether the reference can be used all the same:
+/// where it cannot be read as an answer, the same text is right.
+using EachReferenceProblem = std::function<void(const Prompt&, std::string problem, bool usable)>;
+/// Goes through the references of all splits, in their order.
+void each_reference_problem(const task::PromptSet& prompts, const reward::Grader& grader,
+                            const EachReferenceProblem& each);
 
 /// Throws InputError, naming lines, for references of a file with which no response can be
 /// compared: one mistake for each, or a single one where most rows have such a reference, since the

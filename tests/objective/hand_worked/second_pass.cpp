@@ -68,18 +68,22 @@ HandWorkedTable worked_second_pass() {
                dpo = 0.1 / (1 + std::exp(0.1 * gap));
   // clang-format off
   return {
-      // A = +-1/2 in both halves. Four rollouts of 2, 1, 2 and 1 trained tokens: the failed one's given token is dropped, the other's weighs 1/2.
+      // A = +-1/2 in both halves. Four rollouts of 2, 1, 2 and 1 trained tokens: the failed one's
+      // given token is dropped, the other's weighs 1/2.
       // Losses: (-0.6 - 0.45) / 2, 0.55, (-0.25 - 0.5) / 2, 0.5; mean 0.0375. 1.5 is clipped.
       {"adhint", {0.0375, {0.0, -0.45 / 8, 0.55 / 4, -0.25 / 8, -0.5 / 8, 0.0, 0.5 / 4}, with_hints}},
-      // dapo's clip at 0.2: -1.2 and -0.9 times good, 1.1 times bad; f(0.1) = 1/2 and f(0.9) = 9/10 with derivatives 1/4 and 9/100. Mean of five tokens;
-      // the entropy bonus is 0.001 times a mean entropy of 1.
+      // dapo's clip at 0.2: -1.2 and -0.9 times good, 1.1 times bad; f(0.1) = 1/2 and f(0.9) = 9/10
+      // with derivatives 1/4 and 9/100. The loss is a mean of five tokens, and the entropy bonus
+      // 0.001 times a mean entropy of 1.
       {"critique-grpo", {
        (-(1.2 + 0.9) * good + 1.1 * bad - (0.5 + 0.9) * good) / 5 - 0.001,
         {0.0, -0.9 * good / 5, 1.1 * bad / 5, -0.25 * good / 5, -0.09 * good / 5}, with_refinement}},
-      // grpo's numbers as a mean of five tokens, of which two are given, with no loss of the policy; likelihood of those two, a mean of its own.
+      // grpo's numbers as a mean of five tokens. Two of them are given: they have no loss of the
+      // policy, and the likelihood of the two is a mean of its own.
       {"int-intervention-training", {
        (-1.2 - 0.9 + 1.1) * a / 5 - (std::log(0.2) + std::log(0.5)) / 2, {0.0, -0.9 * a / 5, 1.1 * a / 5, -0.5, -0.5, 0.0}, with_intervention}},
-      // One pair has weight 1, the other 0: online_dpo's number, and nothing for the counterpart that was right.
+      // One pair has weight 1, the other 0: online_dpo's number, and nothing for the counterpart
+      // that was right.
       {"seppo", {std::log1p(std::exp(-0.1 * gap)), {-dpo, -dpo, dpo, 0.0}, with_counterparts}},
   };
   // clang-format on
