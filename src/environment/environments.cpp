@@ -17,11 +17,16 @@ constexpr std::array kEnvironments = {
     EnvironmentRow{"retry", "a wrong answer may be given again", nullptr, false, make_retry},
     EnvironmentRow{"key_door", "fetch a key, pass a door and reach a goal", "key_door", false,
                    make_key_door},
+    EnvironmentRow{"rooms", "fetch the keys to a row of rooms and reach a goal", "rooms", false,
+                   make_rooms},
     EnvironmentRow{"frozen_lake", "cross a lake with holes, which may be slippery", "frozen_lake",
                    false, make_frozen_lake},
     EnvironmentRow{"bandit", "find the machine that pays most often", "bandit", false, make_bandit},
     EnvironmentRow{"twenty_questions", "find out which thing is meant", "twenty_questions", false,
                    make_twenty_questions},
+    EnvironmentRow{"number_dialogue", "find out which number is meant", "number_dialogue", false,
+                   make_number_dialogue},
+    EnvironmentRow{"forms", "fill in a form and send it", "forms", false, make_forms},
 };
 
 }  // namespace

@@ -76,6 +76,11 @@ PromptSet make_units(const TaskSection& section, std::uint64_t seed);
 /// 1 to 10: rooms of n + 1 rows and n columns. Reference: the position (task/worlds/grid.hpp).
 PromptSet make_key_door(const TaskSection& section, std::uint64_t seed);
 
+/// ".a.#..G/@..A.../...#...>" -> "up": rooms of 3 by 3 cells in a row, with doors A, B, ... between
+/// them. Level: rooms, 2 to 7. The key to a door, its small letter, is in a room before it, and the
+/// solution is a step towards the first one. Reference: the position.
+PromptSet make_rooms(const TaskSection& section, std::uint64_t seed);
+
 /// "@~O/~~~/O~G>" -> "right": a lake of firm ice (.) or of slippery ice (~) with holes (O). Level:
 /// its side, 2 to 10. Domain: firm, slippery. Reference: the position.
 PromptSet make_frozen_lake(const TaskSection& section, std::uint64_t seed);
@@ -89,6 +94,15 @@ PromptSet make_bandit(const TaskSection& section, std::uint64_t seed);
 /// 2 to 16, with so many questions as parting them evenly needs. Reference: {"things": [...],
 /// "questions": 2}; the start of a conversation draws the thing that is meant.
 PromptSet make_twenty_questions(const TaskSection& section, std::uint64_t seed);
+
+/// "12-18: 3>" -> "15": the bounds of a number, and guesses left. Level n, 2 to 12: n guesses among
+/// 2^n - 1 numbers, which halving finds in time. Reference: {"low": 12, "high": 18, "guesses": 3};
+/// the start of a conversation draws the number.
+PromptSet make_number_dialogue(const TaskSection& section, std::uint64_t seed);
+
+/// "city=oslo name=ann: name= city=>" -> "fill[name=ann]": what is wished for, and a form. Level:
+/// fields, 1 to 12. Reference: the state, {"fields": [...], "wanted": [...], "filled": [...]}.
+PromptSet make_forms(const TaskSection& section, std::uint64_t seed);
 
 /// The question of a countdown in words, with the rules and the form of an answer, which the plain
 /// text leaves out. Its example cannot occur as a prompt.

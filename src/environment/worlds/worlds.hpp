@@ -20,6 +20,8 @@ std::unique_ptr<const Environment> make_retry(const RunConfig& config);
 
 /// 1 for the goal. Walls and closed doors leave the policy where it is.
 std::unique_ptr<const Environment> make_key_door(const RunConfig& config);
+/// As key_door, with a key for each door.
+std::unique_ptr<const Environment> make_rooms(const RunConfig& config);
 /// 1 for the goal; a hole ends the conversation. Slippery ice moves in the direction that was said
 /// or in one of the two beside it, each with probability 1/3, as in Gymnasium's FrozenLake.
 std::unique_ptr<const Environment> make_frozen_lake(const RunConfig& config);
@@ -28,5 +30,9 @@ std::unique_ptr<const Environment> make_frozen_lake(const RunConfig& config);
 std::unique_ptr<const Environment> make_bandit(const RunConfig& config);
 /// 1 for the right guess. The start's seed draws which thing is meant. Kinds: question, guess.
 std::unique_ptr<const Environment> make_twenty_questions(const RunConfig& config);
+/// 1 for the right number. The start's seed draws which one is meant.
+std::unique_ptr<const Environment> make_number_dialogue(const RunConfig& config);
+/// The share of the fields that are as they were wanted when the form is sent. Kinds: fill, click.
+std::unique_ptr<const Environment> make_forms(const RunConfig& config);
 
 }  // namespace rollcall::environment
