@@ -26,6 +26,7 @@ constexpr std::array kEnvironments = {
                    make_twenty_questions},
     EnvironmentRow{"number_dialogue", "find out which number is meant", "number_dialogue", false,
                    make_number_dialogue},
+    EnvironmentRow{"shop", "buy what is wished for", "shop", false, make_shop},
     EnvironmentRow{"forms", "fill in a form and send it", "forms", false, make_forms},
 };
 

@@ -100,6 +100,11 @@ PromptSet make_twenty_questions(const TaskSection& section, std::uint64_t seed);
 /// the start of a conversation draws the number.
 PromptSet make_number_dialogue(const TaskSection& section, std::uint64_t seed);
 
+/// "red huge mug: 1 pot 2 mug>" -> "click[2]": what is wished for, and what a shop has. Level:
+/// things, 2 to 12. Reference: {"wish": ["red", "huge", "mug"], "kinds": [...]}; the start of a
+/// conversation draws colours and sizes, and one thing is as it was wished for.
+PromptSet make_shop(const TaskSection& section, std::uint64_t seed);
+
 /// "city=oslo name=ann: name= city=>" -> "fill[name=ann]": what is wished for, and a form. Level:
 /// fields, 1 to 12. Reference: the state, {"fields": [...], "wanted": [...], "filled": [...]}.
 PromptSet make_forms(const TaskSection& section, std::uint64_t seed);

@@ -48,6 +48,8 @@ constexpr std::array kTasks = {
             make_twenty_questions, "episode", "twenty_questions"},
     TaskRow{"number_dialogue", "find out which number is meant; level: guesses",
             make_number_dialogue, "episode", "number_dialogue"},
+    TaskRow{"shop", "buy what is wished for; level: things in the shop", make_shop, "episode",
+            "shop"},
     TaskRow{"forms", "fill in a form and send it; level: fields", make_forms, "episode", "forms"},
     TaskRow{"corpus",
             "sentences of a text file, from what stands around them; level: sentences before",

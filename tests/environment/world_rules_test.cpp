@@ -3,11 +3,13 @@
 #include "environment/talk.hpp"
 #include "task/worlds/forms.hpp"
 #include "task/worlds/number_dialogue.hpp"
+#include "task/worlds/shop.hpp"
 #include "task/worlds/twenty_questions.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -190,6 +192,51 @@ TEST(NumberDialogue, HandWorked) {
   EXPECT_EQ(environment->step(prompt, begin, "9000", 0, 0).text, "12-14: 9000- 1>");
   for (const char* word : {"", "-1", "13.", "thirteen", "99999"})
     EXPECT_EQ(environment->step(prompt, begin, word, 0, 0).flags, turn_flag::invalid) << word;
+}
+
+TEST(Shop, OneThingIsAsItIsWishedFor) {
+  const auto environment = made("shop");
+  for (const Prompt& p : prompts_of("shop").train) {
+    std::set<std::size_t> places;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      const std::string begin = *environment->start(p, "", seed).state;
+      const auto shop = *task::read_shop(begin);
+      EXPECT_EQ(std::int32_t(shop.wares.size()), p.level);
+      int solved = 0;
+      for (std::size_t number = 1; number <= shop.wares.size(); ++number) {
+        const Answer open =
+            environment->step(p, begin, "click[" + std::to_string(number) + "]", 0, 0);
+        EXPECT_EQ(open.kind, 1);
+        const Answer bought = environment->step(p, *open.state, "click[buy]", 0, 1);
+        EXPECT_TRUE(bought.done);
+        EXPECT_EQ(bought.correct, bought.reward == 1.0);
+        if (bought.reward == 1.0) ++solved, places.insert(number);
+      }
+      EXPECT_EQ(solved, 1) << begin;
+    }
+    const auto shop = *task::read_shop_reference(p.answer);
+    const auto of_kind = std::count_if(shop.wares.begin(), shop.wares.end(),
+                                       [&](const auto& w) { return w.kind == shop.wish.kind; });
+    EXPECT_EQ(places.size() > 1, of_kind > 1) << "the seed draws which one it is: " << p.text;
+  }
+}
+
+TEST(Shop, HandWorked) {
+  const auto environment = made("shop");
+  const Prompt prompt;
+  const std::string begin =
+      R"({"open":0,"wares":[["red","tiny","pot"],["red","huge","mug"],["blue","tiny","cup"]],)"
+      R"("wish":["red","huge","mug"]})";
+  const Answer pot = environment->step(prompt, begin, "Click[1]", 0, 0);
+  EXPECT_EQ(pot.text, "red huge mug: 1 pot red tiny>");
+  EXPECT_EQ(environment->step(prompt, *pot.state, "click[buy]", 0, 1).reward, 1.0 / 3);
+  EXPECT_EQ(environment->step(prompt, *pot.state, "click[2]", 0, 1).flags, turn_flag::invalid);
+  const Answer back = environment->step(prompt, *pot.state, "click[back]", 0, 1);
+  EXPECT_EQ(back.text, "red huge mug: 1 pot 2 mug 3 cup>");
+  EXPECT_EQ(back.kind, 2);
+  EXPECT_EQ(back.state, begin);
+  for (const char* action : {"click[buy]", "click[back]", "click[4]", "click[0]", "click[]", "2"})
+    EXPECT_EQ(environment->step(prompt, begin, action, 0, 0).flags, turn_flag::invalid) << action;
 }
 
 TEST(Forms, WhatIsWishedForPays) {

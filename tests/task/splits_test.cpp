@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, BuiltIn,
                                            "instructions", "multiple_choice", "word_sorting",
                                            "graph", "knights_knaves", "units", "key_door", "rooms",
                                            "frozen_lake", "bandit", "twenty_questions",
-                                           "number_dialogue", "forms"),
+                                           "number_dialogue", "shop", "forms"),
                          [](const auto& i) { return std::string(i.param); });
 
 TEST(Splits, SharesAreEightyTenTen) {

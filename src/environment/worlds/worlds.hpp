@@ -32,6 +32,9 @@ std::unique_ptr<const Environment> make_bandit(const RunConfig& config);
 std::unique_ptr<const Environment> make_twenty_questions(const RunConfig& config);
 /// 1 for the right number. The start's seed draws which one is meant.
 std::unique_ptr<const Environment> make_number_dialogue(const RunConfig& config);
+/// The share of colour, size and kind that are as wished for, of what is bought. The start's seed
+/// draws colours and sizes. Kinds: open, back, buy.
+std::unique_ptr<const Environment> make_shop(const RunConfig& config);
 /// The share of the fields that are as they were wanted when the form is sent. Kinds: fill, click.
 std::unique_ptr<const Environment> make_forms(const RunConfig& config);
 
