@@ -230,7 +230,8 @@ ConfigSchema bind(RunConfig& c) {
 
   s.bind("task.name", &c.task.name,
          "task: sorting, arithmetic, countdown, code, tags, json, instructions, multiple_choice, "
-         "word_sorting, graph, knights_knaves, units, corpus, file");
+         "word_sorting, graph, knights_knaves, units, key_door, rooms, frozen_lake, "
+         "bandit, twenty_questions, number_dialogue, shop, forms, corpus, file");
   s.bind("task.train_prompts", &c.task.train_prompts,
          "most training prompts; 0: all of task.file, whose default it is", kCount);
   s.bind(

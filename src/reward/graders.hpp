@@ -114,6 +114,11 @@ Score judge_continuation(const Prompt& prompt, const Response& response);
 /// name a step. Score::answer: the index.
 Score judge_error_index(const Prompt& prompt, const Response& response);
 
+/// No response is correct: this is for conversations that the environment decides, and it judges
+/// those that end before it has. format: always 0, so that nothing is won by not being decided.
+/// Score::answer is empty.
+Score judge_episode(const Prompt& prompt, const Response& response);
+
 /// The reference states tests (code_tests.hpp). correct: all of them pass when run in the sandbox.
 /// format: a complete fenced block, or a finished response without any fence. passed, a third
 /// component: the share of tests that pass. Undecided, with correct = 0: no test failed, and the

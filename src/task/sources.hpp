@@ -67,6 +67,48 @@ PromptSet make_knights_knaves(const TaskSection& section, std::uint64_t seed);
 /// have more units. Domain: the dimension. Answers are exact decimals.
 PromptSet make_units(const TaskSection& section, std::uint64_t seed);
 
+// The tasks below are played in the environments of their names (src/environment/worlds). Their
+// prompts show how a conversation begins, and their solutions are the first action of a good one.
+// The wording "question" puts the rules before the plain text. What can be won is 1 in all but
+// bandit.
+
+/// ".k#../@.D../..#.G>" -> "up": a map of two rooms with the place @, a key, a door and a goal. Level n,
+/// 1 to 10: rooms of n + 1 rows and n columns. Reference: the position (task/worlds/grid.hpp).
+PromptSet make_key_door(const TaskSection& section, std::uint64_t seed);
+
+/// ".a.#..G/@..A.../...#...>" -> "up": rooms of 3 by 3 cells in a row, with doors A, B, ... between
+/// them. Level: rooms, 2 to 7. The key to a door, its small letter, is in a room before it, and the
+/// solution is a step towards the first one. Reference: the position.
+PromptSet make_rooms(const TaskSection& section, std::uint64_t seed);
+
+/// "@~O/~~~/O~G>" -> "right": a lake of firm ice (.) or of slippery ice (~) with holes (O). Level:
+/// its side, 2 to 10. Domain: firm, slippery. Reference: the position.
+PromptSet make_frozen_lake(const TaskSection& section, std::uint64_t seed);
+
+/// "ba 0/0 ko 0/0 8>" -> "ba": machines with how often they paid and were pulled, and pulls left.
+/// Level: machines, 2 to 10, with four pulls for each. Reference: {"arms": [...], "pulls": 8}; the
+/// start of a conversation draws which machine is the best.
+PromptSet make_bandit(const TaskSection& section, std::uint64_t seed);
+
+/// "src hgo: 2>" -> "s": things of a size, a colour and a shape, and questions left. Level: things,
+/// 2 to 16, with so many questions as parting them evenly needs. Reference: {"things": [...],
+/// "questions": 2}; the start of a conversation draws the thing that is meant.
+PromptSet make_twenty_questions(const TaskSection& section, std::uint64_t seed);
+
+/// "12-18: 3>" -> "15": the bounds of a number, and guesses left. Level n, 2 to 12: n guesses among
+/// 2^n - 1 numbers, which halving finds in time. Reference: {"low": 12, "high": 18, "guesses": 3};
+/// the start of a conversation draws the number.
+PromptSet make_number_dialogue(const TaskSection& section, std::uint64_t seed);
+
+/// "red huge mug: 1 pot 2 mug>" -> "click[2]": what is wished for, and what a shop has. Level:
+/// things, 2 to 12. Reference: {"wish": ["red", "huge", "mug"], "kinds": [...]}; the start of a
+/// conversation draws colours and sizes, and one thing is as it was wished for.
+PromptSet make_shop(const TaskSection& section, std::uint64_t seed);
+
+/// "city=oslo name=ann: name= city=>" -> "fill[name=ann]": what is wished for, and a form. Level:
+/// fields, 1 to 12. Reference: the state, {"fields": [...], "wanted": [...], "filled": [...]}.
+PromptSet make_forms(const TaskSection& section, std::uint64_t seed);
+
 /// The question of a countdown in words, with the rules and the form of an answer, which the plain
 /// text leaves out. Its example cannot occur as a prompt.
 std::string countdown_question(const std::vector<std::int64_t>& numbers, std::int64_t target);

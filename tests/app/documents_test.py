@@ -263,7 +263,7 @@ def pages_of_the_program_are_those_of_the_program(harness):
 def tasks_are_those_of_the_program(harness):
     page = (harness.source / "docs/reference/tasks.md").read_text()
     listed = dict(re.findall(r"^\| `(\w+)` \| .* \| `(\w+)`", page, re.M))
-    tasks = dict(re.findall(r'TaskRow\{\s*"(\w+)",(?:(?!TaskRow).)*?"(\w+)"\}', (harness.source / "src/task/tasks.cpp").read_text(), re.S))
+    tasks = dict(re.findall(r'TaskRow\{\s*"(\w+)",(?:(?!TaskRow).)*?"(\w+)"(?:,\s*"\w+")?\}', (harness.source / "src/task/tasks.cpp").read_text(), re.S))
     check(len(tasks) > 10 and listed == tasks, f"tasks.md lists {listed}, tasks.cpp has {tasks}")
     verifiers = re.findall(r'^      \{"(\w+)",', (harness.source / "src/reward/verifiers.cpp").read_text(), re.M)
     lacking = [name for name in verifiers if f"`{name}`" not in page]

@@ -103,24 +103,49 @@ TEST_P(Row, EveryTokenizerKeepsPromptsAndSolutions) {
   }
 }
 
+/// The tasks that are answered in one turn; conversations are judged by their environments.
+std::vector<std::string> answered() {
+  auto names = task::task_names();
+  std::erase_if(
+      names, [](const std::string& name) { return task::find_task(name).environment != nullptr; });
+  return names;
+}
 /// The tasks whose words are Rollcall's own; then those whose answers are, too, and not a file's.
 std::vector<std::string> worded() {
-  auto names = task::task_names();
+  auto names = answered();
   std::erase(names, "file");
   return names;
 }
 std::vector<std::string> made_up() {
-  auto names = task::task_names();
+  auto names = answered();
   std::erase_if(names, [](const std::string& name) { return !file_of(name).empty(); });
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, Row, ::testing::ValuesIn(task::task_names()),
+INSTANTIATE_TEST_SUITE_P(Tasks, Row, ::testing::ValuesIn(answered()),
                          [](const auto& i) { return i.param; });
 INSTANTIATE_TEST_SUITE_P(Tasks, Worded, ::testing::ValuesIn(worded()),
                          [](const auto& i) { return i.param; });
 INSTANTIATE_TEST_SUITE_P(Tasks, MadeUp, ::testing::ValuesIn(made_up()),
                          [](const auto& i) { return i.param; });
+
+TEST(Episode, NoResponseIsCorrect) {
+  TaskSection section;
+  section.train_prompts = 50, section.validation_prompts = 0, section.heldout_prompts = 1;
+  section.format_weight = 0.5;
+  for (const auto& name : task::task_names()) {
+    const auto& row = task::find_task(name);
+    if (row.environment == nullptr) continue;
+    EXPECT_STREQ(row.verifier, "episode") << name;
+    const Grader judge(find_verifier(row.verifier), section);
+    for (const Prompt& p : row.make(section, 2).train) {
+      const Score score = judge.score(p, p.solution, true);
+      EXPECT_FALSE(score.correct || score.undecided) << p.text;
+      EXPECT_EQ(score.reward, 0.0) << "an environment that decides would have to pay more";
+      EXPECT_NE(score.reason, "");
+    }
+  }
+}
 
 TEST(Gsm8k, SolutionsEarnFullMarks) {
   const std::filesystem::path folder =

@@ -91,7 +91,9 @@ TEST_P(BuiltIn, LevelsOutsideTheTasksOwnAreCutOffOrRefused) {
 INSTANTIATE_TEST_SUITE_P(Tasks, BuiltIn,
                          ::testing::Values("sorting", "arithmetic", "countdown", "tags", "json",
                                            "instructions", "multiple_choice", "word_sorting",
-                                           "graph", "knights_knaves", "units"),
+                                           "graph", "knights_knaves", "units", "key_door", "rooms",
+                                           "frozen_lake", "bandit", "twenty_questions",
+                                           "number_dialogue", "shop", "forms"),
                          [](const auto& i) { return std::string(i.param); });
 
 TEST(Splits, SharesAreEightyTenTen) {

@@ -35,8 +35,10 @@ TEST(Wording, DefaultPromptsHaveNotChanged) {
 }
 
 TEST(Wording, AsksTheSameInWords) {
-  for (const char* name : {"sorting", "arithmetic", "countdown", "tags", "json", "instructions",
-                           "multiple_choice", "word_sorting", "graph", "knights_knaves", "units"}) {
+  for (const char* name :
+       {"sorting", "arithmetic", "countdown", "tags", "json", "instructions", "multiple_choice",
+        "word_sorting", "graph", "knights_knaves", "units", "key_door", "rooms", "frozen_lake",
+        "bandit", "twenty_questions", "number_dialogue", "shop", "forms"}) {
     const auto plain = make(section_of(name, {"plain"})),
                question = make(section_of(name, {"question"}));
     ASSERT_EQ(plain.train.size(), question.train.size());

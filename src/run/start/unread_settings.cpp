@@ -671,6 +671,9 @@ struct MissingPart {
   const char* lacking;
 };
 constexpr MissingPart kMissingParts[] = {
+    {"task.name",
+     [](const RunConfig& c) { return task::find_task(c.task.name).environment != nullptr; },
+     "no part of this program holds conversations"},
     {"environment.name", [](const RunConfig& c) { return !c.environment.name.empty(); },
      "no part of this program holds conversations"},
     {"environment.command", [](const RunConfig& c) { return !c.environment.command.empty(); },

@@ -1,0 +1,31 @@
+// Worlds in which a step of the policy is a step on a map.
+#pragma once
+
+#include "environment/worlds/world.hpp"
+#include "task/worlds/grid.hpp"
+
+namespace rollcall::environment {
+
+/// What a step on a map leads to.
+struct Moved {
+  task::Position to;
+  bool ends = false;     ///< the conversation
+  bool reached = false;  ///< the goal
+};
+
+class GridWorld final : public World {
+ public:
+  using Move = Moved (*)(task::Position from, std::size_t direction, std::uint64_t seed);
+  /// `cells`: the letters of its maps; `move`: its rule.
+  GridWorld(const char* cells, Move move) : cells_(cells), move_(move) {}
+
+ private:
+  std::optional<std::string> first_state(const Prompt& prompt, std::uint64_t seed) const override;
+  std::optional<std::string> seen(const std::string& state) const override;
+  Answer act(const std::string& state, const std::string& word, std::uint64_t seed) const override;
+
+  const char* cells_;
+  Move move_;
+};
+
+}  // namespace rollcall::environment

@@ -1,0 +1,37 @@
+// Machines with one arm each, one of which pays more often than the others: what a policy sees of
+// them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::task {
+
+/// How often the best machine and how often each other one pays.
+inline constexpr double kBestPays = 0.75, kOthersPay = 0.25;
+
+struct Bandit {
+  std::vector<std::string> arms{};     ///< names, at least two
+  std::int64_t pulls = 0;              ///< in all
+  std::int64_t best = 0;               ///< index of the arm that pays more often
+  std::vector<std::int64_t> pulled{};  ///< by arm
+  std::vector<std::int64_t> paid{};    ///< by arm
+  std::int64_t left() const;           ///< pulls
+  bool operator==(const Bandit&) const = default;
+};
+
+/// JSON with all members, which is the state, or with `arms` and `pulls`, which is the reference.
+std::string text_of(const Bandit& bandit);
+std::string reference_of(const Bandit& bandit);
+/// Nothing for a text that is no state of at most 64 machines and 4096 pulls.
+std::optional<Bandit> read_bandit(std::string_view state);
+/// The machines before the first pull; `best` is the first one.
+std::optional<Bandit> read_bandit_reference(std::string_view reference);
+/// What a policy sees: how often each machine has paid and was pulled, and how many pulls are left,
+/// "ba 2/3 ko 0/1 4>".
+std::string view_of(const Bandit& bandit);
+
+}  // namespace rollcall::task

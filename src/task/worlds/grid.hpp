@@ -1,0 +1,56 @@
+// Maps of letters with a place on them: what the worlds of grids are made of, and how a policy sees
+// them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::task {
+
+/// The words for the four directions, clockwise.
+inline constexpr std::array<std::string_view, 4> kDirections{"up", "right", "down", "left"};
+
+struct Place {
+  std::int64_t row = 0, column = 0;
+  bool operator==(const Place&) const = default;
+};
+Place next_to(Place place, std::size_t direction);
+
+/// A rectangle of cells, each a letter.
+struct Grid {
+  std::vector<std::string> rows;
+  std::int64_t height() const { return std::int64_t(rows.size()); }
+  std::int64_t width() const { return rows.empty() ? 0 : std::int64_t(rows.front().size()); }
+  bool has(Place place) const;
+  char& at(Place place) { return rows[std::size_t(place.row)][std::size_t(place.column)]; }
+  char at(Place place) const { return rows[std::size_t(place.row)][std::size_t(place.column)]; }
+  std::optional<Place> find(char cell) const;  ///< the first one, by rows
+  bool operator==(const Grid&) const = default;
+};
+
+/// A place on a map. As a text: the rows with a slash between two, the row and the column, "..G/#.. 0 1".
+struct Position {
+  Grid grid;
+  Place place;
+  bool operator==(const Position&) const = default;
+};
+std::string text_of(const Position& position);
+/// Nothing for a text that is no position on a map of at most 64 by 64 of these cells.
+std::optional<Position> read_position(std::string_view text, std::string_view cells);
+/// What a policy sees: the map with @ in the place, and > after it.
+std::string view_of(const Position& position);
+
+/// Steps from each place to `goal` over cells of `passable`, by rows; -1 where there is no way. The
+/// goal itself may be any cell.
+std::vector<std::int64_t> steps_to(const Grid& grid, Place goal, std::string_view passable);
+/// The first direction, in the order of kDirections, that shortens the way from `place`; nothing if
+/// none does.
+std::optional<std::size_t> shortest_way(const Grid& grid, Place place,
+                                        const std::vector<std::int64_t>& steps);
+
+}  // namespace rollcall::task
