@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace rollcall::sandbox {
@@ -40,9 +41,10 @@ Program packed(std::vector<std::string> argv, const std::vector<std::string>& wi
   require<InputError>(is_path || is_found, fmt::format("{} is in neither /usr/bin nor /bin", named),
                       "no other program is found by its name in the sandbox",
                       "give the path of yours, such as ./" + named);
+  std::error_code unknown;  // a word may be too long for a name
   for (std::size_t n = 0; n < argv.size(); ++n) {
     if (is_of_the_system(argv[n]) ||
-        (n == 0 ? !is_path : !std::filesystem::is_regular_file(argv[n])))
+        (n == 0 ? !is_path : !std::filesystem::is_regular_file(argv[n], unknown)))
       continue;
     argv[n] = (n == 0 ? "./" : "") + taken_along(argv[n], program);
   }
