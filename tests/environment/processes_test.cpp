@@ -33,7 +33,7 @@ while read -r line; do
 done
 )";
 
-RunConfig config(const char* state, std::int64_t processes, double timeout_s = 1.0) {
+RunConfig config(const char* state, std::int64_t processes, double timeout_s = 2.0) {
   RunConfig made;
   made.environment.command = {"/bin/sh", "-c", kShell, "sh", state};
   made.environment.processes = processes, made.environment.timeout_s = timeout_s;
@@ -75,7 +75,7 @@ struct Table {
 };
 
 TEST(Processes, EachFailureCostsItsOwnConversation) {
-  reward::Spawner spawner;
+  reward::Spawner spawner("environment.command");
   const std::map<std::uint64_t, std::pair<std::string, Loss>> bad{{3, {"die", Loss::died}},
                                                                   {9, {"hang", Loss::clock}},
                                                                   {11, {"lie", Loss::malformed}},
@@ -94,7 +94,7 @@ TEST(Processes, EachFailureCostsItsOwnConversation) {
 }
 
 TEST(Processes, TwoHundredFiftySixLoseNothing) {
-  reward::Spawner spawner;
+  reward::Spawner spawner("environment.command");
   Table table(make_processes(spawner, config("0", 256, 60.0)));
   for (std::uint64_t i = 0; i < 512; ++i) table.ask(i);
   (void)table.hear(512);
@@ -126,7 +126,7 @@ struct Told {
 /// A conversation whose state stays in its process is told again to another process where its own
 /// has died, and goes on if the other says the same.
 TEST(Processes, StatesThatAreKeptAreMadeAgain) {
-  reward::Spawner spawner;
+  reward::Spawner spawner("environment.command");
   Told told;
   Table table(make_processes(spawner, config("null", 1), told.listener()));
   table.ask(1), table.ask(2), table.ask(3);
@@ -143,13 +143,15 @@ TEST(Processes, StatesThatAreKeptAreMadeAgain) {
   EXPECT_EQ(table.hear(1).at(1).text, "heard");
   table.partner->close(table.talks.at(1));
   table.ask(4);
-  (void)table.hear(1);  // whose process has read the line that closes the other by then
+  (void)table.hear(1);
+  table.say(4, "go");
+  (void)table.hear(1);  // by then the line about the end, before that of the reset, has come
   EXPECT_EQ(told.count("reset train/1/0/0/1\n"), 2U) << "once for each process";
   EXPECT_EQ(told.count("closed train/1/0/0/1\n"), 1U);
 }
 
 TEST(Processes, NoAnswerComesAfterTheEnd) {
-  reward::Spawner spawner;
+  reward::Spawner spawner("environment.command");
   Table table(make_processes(spawner, config("0", 1)));
   table.ask(1), table.ask(2);
   (void)table.hear(2);
@@ -162,7 +164,7 @@ TEST(Processes, NoAnswerComesAfterTheEnd) {
 }
 
 TEST(Processes, ACommandIsTriedBeforeTheRun) {
-  reward::Spawner spawner;
+  reward::Spawner spawner("environment.command");
   EXPECT_NO_THROW(try_command(spawner, config("0", 2), {}));
   RunConfig missing = config("0", 1);
   missing.environment.command = {"./not-there"};

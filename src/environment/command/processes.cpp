@@ -6,19 +6,17 @@
 #include "base/time/attended_clock.hpp"
 #include "environment/command/lines_of_talk.hpp"
 #include "environment/command/message.hpp"
+#include "environment/command/post.hpp"
 #include "reward/command/child_pipes.hpp"
 #include "reward/command/dispatch.hpp"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <exception>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -38,6 +36,24 @@ Loss loss_of(Cause cause) {
   return cause == Cause::clock ? Loss::clock : cause == Cause::died ? Loss::died : Loss::malformed;
 }
 
+/// Names conversations that are lost, at most one a second.
+class LostLog {
+ public:
+  void add(double now_s, const std::string& which, const std::string& reason) {
+    if (now_s < next_s_) {
+      ++unsaid_;
+      return;
+    }
+    log_warning("environment: {}: {} (lost{})", which, reason,
+                unsaid_ == 0 ? "" : fmt::format("; {} others since the last such line", unsaid_));
+    next_s_ = now_s + 1.0, unsaid_ = 0;
+  }
+
+ private:
+  double next_s_ = 0.0;
+  std::size_t unsaid_ = 0;
+};
+
 class Processes final : public Partner {
  public:
   Processes(reward::Spawner& spawner, const EnvironmentSection& section, CommandListener listener)
@@ -45,7 +61,6 @@ class Processes final : public Partner {
         section_(section),
         listener_(std::move(listener)),
         traits_(traits_of(section)),
-        wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         dispatch_(reward::make_dispatch(std::size_t(section.processes), section.timeout_s, 0)),
         running_(std::size_t(section.processes)) {
     dispatch_.most_open = kMostOpen;
@@ -53,35 +68,17 @@ class Processes final : public Partner {
     thread_ = std::thread([this] { run(); });
   }
   ~Processes() override {
-    {
-      const std::lock_guard lock(mutex_);
-      closed_ = true;
-    }
-    wake();
+    post_.end();
     thread_.join();
   }
 
   const Traits& traits() const override { return traits_; }
   std::optional<Answer> ask(const Talk& talk, std::uint64_t conversation,
                             AnswerQueue& queue) override {
-    LinesOfTalk lines(talk);
-    {
-      const std::lock_guard lock(mutex_);
-      if (failure_) std::rethrow_exception(failure_);
-      wanted_[talk.id] = {conversation, &queue};
-      inbox_.emplace_back(std::move(lines));
-    }
-    wake();
+    post_.ask(LinesOfTalk(talk), conversation, queue);
     return std::nullopt;
   }
-  void close(const Talk& talk) override {
-    {
-      const std::lock_guard lock(mutex_);
-      wanted_.erase(talk.id);
-      inbox_.emplace_back(talk.id);
-    }
-    wake();
-  }
+  void close(const Talk& talk) override { post_.close(talk.id); }
 
  private:
   /// A process that runs. Processes that take its place have other lives.
@@ -119,28 +116,16 @@ class Processes final : public Partner {
   void fail(std::size_t process, Cause cause, const std::string& how);
   void handle(decltype(reward::Event::what) what);
   void settle(const reward::action::Settle& settled);
-  void deliver(const std::string& id, Answer answer);
-  void say_lost(const Request& request, const Answer& answer);
   bool lives(const Known& known) const {
     return known.home && running_[known.home->first] &&
            running_[known.home->first]->life == known.home->second;
-  }
-  void wake() const {
-    const std::uint64_t one = 1;
-    (void)!::write(wake_.fd(), &one, sizeof one);
   }
 
   reward::Spawner& spawner_;
   EnvironmentSection section_;
   CommandListener listener_;
   Traits traits_;
-  reward::Pipe wake_;  // an eventfd
-
-  std::mutex mutex_;                                           // guards the next four
-  std::vector<std::variant<LinesOfTalk, std::string>> inbox_;  ///< a string: an id that is closed
-  std::map<std::string, std::pair<std::uint64_t, AnswerQueue*>> wanted_;  ///< by id
-  std::exception_ptr failure_;
-  bool closed_ = false;
+  Post post_;
 
   // of the thread:
   AttendedClock clock_{kSuspended_s};
@@ -149,8 +134,7 @@ class Processes final : public Partner {
   std::uint64_t lives_ = 0;                      ///< processes started so far
   std::map<std::string, Known> known_;
   std::map<Ticket, Request> requests_;
-  double said_s_ = -1.0;    ///< when the log said last that a conversation is lost
-  std::size_t unsaid_ = 0;  ///< lost ones that it has not named since
+  LostLog lost_;
   std::thread thread_;
 };
 
@@ -176,22 +160,14 @@ void Processes::run() {
     for (auto& running : running_)
       if (running) spawner_.end(running->pipes.child().pid);
   } catch (const std::exception& error) {
-    const std::lock_guard lock(mutex_);
-    failure_ = std::current_exception();
-    for (const auto& [id, asked] : wanted_)
-      asked.second->put(asked.first, {.reason = error.what(), .loss = Loss::died});
-    wanted_.clear();
+    post_.fail(std::current_exception(), error.what());
   }
 }
 
 bool Processes::admit() {
-  std::vector<std::variant<LinesOfTalk, std::string>> inbox;
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_) return false;
-    inbox.swap(inbox_);
-  }
-  for (auto& item : inbox) std::visit([this](auto& each) { admit(std::move(each)); }, item);
+  auto items = post_.collect();
+  if (!items) return false;
+  for (auto& item : *items) std::visit([this](auto& each) { admit(std::move(each)); }, item);
   return true;
 }
 
@@ -222,9 +198,8 @@ void Processes::admit(const std::string& closed) {
 void Processes::wait() {
   std::vector<const ChildPipes*> processes;
   for (const auto& running : running_) processes.push_back(running ? &running->pipes : nullptr);
-  reward::wait_for(wake_.fd(), processes, next_deadline_s(dispatch_) - clock_.seconds());
-  std::uint64_t times = 0;
-  (void)!::read(wake_.fd(), &times, sizeof times);
+  reward::wait_for(post_.wake_fd(), processes, next_deadline_s(dispatch_) - clock_.seconds());
+  post_.clear_wake();
 }
 
 void Processes::read_output(std::size_t process) {
@@ -347,30 +322,11 @@ void Processes::settle(const reward::action::Settle& settled) {
                                                                              section_.timeout_s)
                                                                : settled.verdict.reply.reason,
                                .loss = loss_of(cause)};
-  if (answer.loss != Loss::none) say_lost(request, answer);
+  if (answer.loss != Loss::none)
+    lost_.add(clock_.seconds(), request.lines.id() + " " + request.lines.where(), answer.reason);
   known_.at(request.lines.id()).ticket.reset();
-  deliver(request.lines.id(), std::move(answer));
-}
-
-void Processes::deliver(const std::string& id, Answer answer) {
   if (listener_.answered) listener_.answered();
-  const std::lock_guard lock(mutex_);
-  const auto wanted = wanted_.find(id);
-  if (wanted == wanted_.end()) return;
-  wanted->second.second->put(wanted->second.first, std::move(answer));
-  wanted_.erase(wanted);
-}
-
-void Processes::say_lost(const Request& request, const Answer& answer) {
-  const double now_s = clock_.seconds();
-  if (said_s_ >= 0.0 && now_s < said_s_ + 1.0) {
-    ++unsaid_;
-    return;
-  }
-  log_warning("environment: {} {}: {} (lost{})", request.lines.id(), request.lines.where(),
-              answer.reason,
-              unsaid_ == 0 ? "" : fmt::format("; {} others since the last such line", unsaid_));
-  said_s_ = now_s, unsaid_ = 0;
+  post_.deliver(request.lines.id(), std::move(answer));
 }
 
 }  // namespace
