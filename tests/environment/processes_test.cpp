@@ -88,8 +88,8 @@ TEST(Processes, EachFailureCostsItsOwnConversation) {
   for (const auto& [number, answer] : table.hear(32)) {
     EXPECT_EQ(answer.loss, bad.contains(number) ? bad.at(number).second : Loss::none)
         << number << ": " << answer.reason;
-    if (answer.loss == Loss::none) EXPECT_EQ(answer.reward, 1.0);
-    else EXPECT_FALSE(answer.reason.empty()) << number;
+    EXPECT_EQ(answer.reward, answer.loss == Loss::none ? 1.0 : 0.0) << number;
+    EXPECT_EQ(answer.reason.empty(), answer.loss == Loss::none) << number;
   }
 }
 

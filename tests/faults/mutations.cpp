@@ -282,7 +282,7 @@ Kind checkpoint() {
 }
 
 /// An answer of an environment's command. It never throws, and its state goes back as it came.
-Kind environment() {
+Kind environment_answer() {
   auto words = kJsonWords;
   for (const char* word :
        {"\"state\"", "\"text\"", "\"error\"", "\"components\"", "\"id\"", "[[[[", "{\"a\":", "\n"})
@@ -385,7 +385,7 @@ int main(int argc, char** argv) {
   int failures = 0, tried = 0;
   const io::test::RunFolder packing;
   for (const Kind& kind : {archive(packing), tokenizer(), chat_template(), task_file(), rows(),
-                           safetensors(), checkpoint(), environment()}) {
+                           safetensors(), checkpoint(), environment_answer()}) {
     if (wanted != "all" && wanted != kind.name) continue;
     const io::test::RunFolder folder;
     ++tried, failures += try_all(kind, folder, first, count);
