@@ -1,7 +1,6 @@
 // The thread that polls the pipes of all processes and carries out what dispatch decides.
 #include "environment/command/processes.hpp"
 
-#include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
 #include "base/time/attended_clock.hpp"
 #include "environment/command/lines_of_talk.hpp"
