@@ -1,11 +1,12 @@
 // Mutates what people may be sent (archives, tokenizers, templates, task files, models,
-// checkpoints) and reads it in child processes with limits of time and
+// checkpoints) and what an environment's command says, and reads it in child processes with limits of time and
 // memory: each is read or refused with one of our errors. No signal, no time-out, no file left
 // half-written. scripts/mutate_inputs is the long form.
 // usage: mutations KIND|all COUNT [FIRST]     number N depends on N alone, so a failure is repeated
 // by  mutations KIND 1 N
 #include "base/errors/error.hpp"
 #include "base/text/json.hpp"
+#include "environment/command/message.hpp"
 #include "io/checkpoint.hpp"
 #include "io/origin.hpp"
 #include "io/sample_run.hpp"
@@ -280,6 +281,29 @@ Kind checkpoint() {
           }};
 }
 
+/// An answer of an environment's command. It never throws, and its state goes back as it came.
+Kind environment_answer() {
+  auto words = kJsonWords;
+  for (const char* word :
+       {"\"state\"", "\"text\"", "\"error\"", "\"components\"", "\"id\"", "[[[[", "{\"a\":", "\n"})
+    words.emplace_back(word);
+  return {
+      "environment", "environment.jsonl",
+      R"({"id":"train/1/2/0/3","state":{"at":[1,2],"held":null},"text":"caf\u00e9","reward":0.5,"done":false,"correct":true,"components":{"a":1},"reason":"r"})",
+      words, [](const fs::path&, const std::string& bytes) {
+        const Prompt prompt{};
+        environment::Talk talk;
+        talk.id = "train/1/2/0/3", talk.prompt = &prompt, talk.actions = {bytes};
+        const auto parsed = environment::parse_answer(bytes, {"a"});
+        talk.state = parsed.answer.state;
+        const std::string line = environment::step_line(talk, 0);
+        const auto again = nlohmann::json::parse(line);
+        if (line.find('\n') != line.size() - 1 ||
+            (talk.state && again.at("state").dump() != *talk.state))
+          throw std::logic_error("the state comes back as " + line);
+      }};
+}
+
 /// Whether the folder holds what readers may have found there, and nothing that they made.
 std::string left_over(const fs::path& folder, const std::string& file) {
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -361,7 +385,7 @@ int main(int argc, char** argv) {
   int failures = 0, tried = 0;
   const io::test::RunFolder packing;
   for (const Kind& kind : {archive(packing), tokenizer(), chat_template(), task_file(), rows(),
-                           safetensors(), checkpoint()}) {
+                           safetensors(), checkpoint(), environment_answer()}) {
     if (wanted != "all" && wanted != kind.name) continue;
     const io::test::RunFolder folder;
     ++tried, failures += try_all(kind, folder, first, count);

@@ -4,17 +4,15 @@
 #include "app/commands.hpp"
 #include "app/tools/start_sandbox.hpp"
 #include "base/errors/visible.hpp"
-#include "base/files/file.hpp"
 #include "base/files/lines.hpp"
 #include "base/text/foreign_json.hpp"
 #include "base/text/json.hpp"
+#include "sandbox/packed.hpp"
 #include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -31,46 +29,15 @@ struct SandboxFlags {
   std::vector<std::string> with;
 };
 
-/// Whether the path is in a folder of the system, which the sandbox has in any case.
-bool is_of_the_system(const std::string& path) {
-  return path.starts_with("/usr/") || path.starts_with("/bin/");
-}
-
-/// Adds a file beside the program, under its name without folders. Returns that name.
-std::string taken_along(const std::string& path, sandbox::Program& program) {
-  const std::string name = std::filesystem::path(path).filename();
-  const bool again = std::any_of(program.files.begin(), program.files.end(),
-                                 [&](const auto& file) { return file.first == name; });
-  require<ConfigError>(!again, fmt::format("two files are called {}", name),
-                       "in the sandbox both would stand in one folder", "rename one of them");
-  program.files.emplace_back(name, read_file(path));
-  return name;
-}
-
 /// The program, with every file that its command line names.
-sandbox::Program packed(std::vector<std::string> argv, const std::vector<std::string>& with) {
+sandbox::Program program_of(const std::vector<std::string>& argv,
+                            const std::vector<std::string>& with) {
   require<ConfigError>(!argv.empty(), "no program is named", "there would be nothing to run",
                        "rollcall sandbox ./grade.py");
   require<ConfigError>(!argv.front().starts_with('-'),
                        fmt::format("there is no option {}", argv.front()),
                        "it would be taken for the program", "rollcall sandbox --help shows all");
-  sandbox::Program program = sandbox::command({});
-  const std::string named = argv.front();
-  const bool is_path = named.find('/') != std::string::npos,
-             is_found = std::filesystem::exists("/usr/bin/" + named) ||
-                        std::filesystem::exists("/bin/" + named);
-  require<InputError>(is_path || is_found, fmt::format("{} is in neither /usr/bin nor /bin", named),
-                      "no other program is found by its name in the sandbox",
-                      "give the path of yours, such as ./" + named);
-  for (std::size_t n = 0; n < argv.size(); ++n) {
-    if (is_of_the_system(argv[n]) ||
-        (n == 0 ? !is_path : !std::filesystem::is_regular_file(argv[n])))
-      continue;
-    argv[n] = (n == 0 ? "./" : "") + taken_along(argv[n], program);
-  }
-  for (const std::string& path : with) taken_along(path, program);
-  program.argv = std::move(argv);
-  return program;
+  return sandbox::packed(argv, with);
 }
 
 /// The first line that the program wrote, or a reply with the reason if there is none or it did not
@@ -103,7 +70,7 @@ std::string id_of(const std::string& line, std::size_t number) {
 }
 
 ExitCode run(const SandboxFlags& flags, const std::vector<std::string>& argv) {
-  const sandbox::Program program = packed(argv, flags.with);
+  const sandbox::Program program = program_of(argv, flags.with);
   start_sandbox(flags.limits);
   std::string line;
   for (std::size_t number = 1; next_line(std::cin, line); ++number) {

@@ -26,7 +26,7 @@ std::unique_ptr<Partner> make_processes(reward::Spawner& spawner, const RunConfi
                                         CommandListener listener = {});
 
 /// The same where environment.sandbox is set: each answer is a run of its own in the sandbox, whose
-/// input are the lines of the conversation up to now.
+/// input are the lines of the conversation up to now, or the last one where it hands out its state.
 std::unique_ptr<Partner> make_confined(const RunConfig& config);
 
 /// Plays one conversation with actions of no meaning, and throws ConfigError, with what the command

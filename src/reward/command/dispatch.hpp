@@ -1,18 +1,22 @@
-// Decides which process of a verifier's command judges which sample, and what happens to a sample
-// whose process dies or is too slow. It decides only: it has no processes and no clock.
+// Decides which process of a command answers which request (a verifier's command: judges which
+// sample), and what happens to a request whose process dies or is too slow. It decides only: it has
+// no processes and no clock.
 #pragma once
 
 #include "reward/command/message.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace rollcall::reward {
 
-using Ticket = std::uint64_t;  ///< number of a sample, from 0, in the order in which samples come
+using Ticket = std::uint64_t;  ///< number of a request, from 0, in the order in which they come
 
 /// How a verdict came about. After `clock`, the process being too slow, a repetition might end in
 /// another way; after the other causes it would not.
@@ -32,27 +36,52 @@ inline bool has_ended_the_judging(const Verdict& verdict) {
 
 struct Dispatch {
   enum class Phase : std::uint8_t { absent, ready, busy };
+  struct Open {  ///< a request that a process was given and has not answered
+    Ticket ticket = 0;
+    double since_s = 0.0;    ///< when it was given
+    double allowed_s = 0.0;  ///< longest time from then on
+    bool alone = true;       ///< the process had no other open request meanwhile
+    bool dropped = false;    ///< nobody waits for its answer
+  };
   struct Process {
     Phase phase = Phase::absent;
-    bool fresh = true;  ///< the process has not judged anything yet
-    Ticket ticket = 0;
-    double since_s = 0.0;
+    bool fresh = true;     ///< the process has not answered any request yet
+    bool started = false;  ///< it has written something usable
+    bool lone = false;     ///< what it was given last is asked again, alone
+    Ticket ticket = 0;     ///< the request that it was given last
+    double heard_s = 0.0;  ///< when it answered last, or was given a request while it had none
+    std::vector<Open> open{};
+    std::deque<Ticket> homed{};  ///< requests that wait for this process
   };
   std::vector<Process> processes{};
-  std::deque<Ticket> waiting{};
+  std::deque<Ticket> waiting{};  ///< for any process
+  std::deque<Ticket> again{};    ///< each for a fresh process, alone
   Ticket next = 0;
   double timeout_s = 0.0;
   std::size_t components = 0;  ///< number of components of a reply
+  std::size_t most_open = 1;   ///< requests that a process may have at a time
+  /// Processes that may be starting at a time: they were given a request and have answered nothing.
+  std::size_t starting_at_once = std::numeric_limits<std::size_t>::max();
 };
 Dispatch make_dispatch(std::size_t processes, double timeout_s, std::size_t components);
 
 namespace event {
-struct Added {  ///< `samples` more samples wait for a process
+struct Added {  ///< `samples` more requests wait for a process
   std::uint64_t samples = 0;
+  /// The process that each must be given to while that process lives; empty: any will do.
+  std::vector<std::optional<std::size_t>> home{};
 };
 struct Replied {
   std::size_t process = 0;
   Reply reply{};
+  std::optional<Ticket> ticket{};  ///< nothing: the only request that the process has
+};
+struct Heard {  ///< the process has answered a part of a request, which gets its time anew
+  std::size_t process = 0;
+  Ticket ticket = 0;
+};
+struct Dropped {  ///< nobody waits for the answer to this request any more; it is never settled
+  Ticket ticket = 0;
 };
 struct Failed {  ///< the process died or wrote something unusable, and must be ended
   std::size_t process = 0;
@@ -63,7 +92,9 @@ struct Passed {};  ///< time
 }  // namespace event
 struct Event {
   double now_s = 0.0;  ///< by any monotonic clock
-  std::variant<event::Added, event::Replied, event::Failed, event::Passed> what{};
+  std::variant<event::Added, event::Replied, event::Failed, event::Passed, event::Heard,
+               event::Dropped>
+      what{};
 };
 
 namespace action {
@@ -84,16 +115,20 @@ struct Settle {
 }  // namespace action
 using Action = std::variant<action::Start, action::Send, action::End, action::Settle>;
 
-/// Returns the actions that an event calls for, in the order in which they must be taken. A process
-/// that is free gets the next sample, so a slow verdict delays its own process alone. A sample
-/// whose process fails is given to a fresh process and counts as undecided if that one fails too.
-/// So a verdict depends on the sample alone, and not on what its process judged before, on the
-/// number of processes, or on the order of events. A sample whose verdict takes too long is
-/// undecided at once.
+/// Returns the actions that an event calls for, in the order in which they must be taken. A request
+/// goes to its home, or else to an idle process, to a new one, or to the one with the fewest open
+/// requests; among equals to the lowest. So a slow verdict delays its own process alone.
+///
+/// A process fails where it ends, writes something unusable, or is too slow: where it has open
+/// requests and has answered nothing for timeout_s, or where a request takes longer than timeout_s
+/// times the requests that were open when it was given. Requests that had company in it are asked
+/// again, each alone in a fresh process. One that was alone is undecided at once if the process was
+/// too slow or fresh, and is asked again in a fresh one otherwise. So a verdict depends on the
+/// request alone, and not on what its process judged before, on the number of processes, or on the
+/// order of events.
 std::vector<Action> advance(Dispatch& state, const Event& event);
 
-/// When the next Passed is due, in seconds of the events' clock; infinity while nothing is being
-/// judged.
+/// When the next Passed is due, in seconds of the events' clock; infinity while no request is open.
 double next_deadline_s(const Dispatch& state);
 
 }  // namespace rollcall::reward

@@ -3,17 +3,15 @@
 
 #include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
-#include "base/process/uninterrupted.hpp"
 #include "base/time/attended_clock.hpp"
 #include "reward/command/batch_queue.hpp"
-#include "reward/command/conversation.hpp"
+#include "reward/command/child_pipes.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
+#include <deque>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -22,12 +20,26 @@
 namespace rollcall::reward {
 namespace {
 
-constexpr double kLongestWait_s = 0.25;
 constexpr double kSuspended_s = 1.0;  // a wait that takes longer means that the job was suspended
 constexpr int kMostWarnings = 5;      // of one kind in the log; further ones are only counted
 constexpr int kGrace_ms = 500;  // for a process to end after its output did: the kernel closes its
                                 // files first
 constexpr int kMostRepeats = 1000;  // second replies of one process, after which it is ended
+
+constexpr std::size_t kRemembered = 64;  // ids of answered samples that are remembered
+
+/// A process and the sample that it judges.
+struct Judging {
+  ChildPipes pipes;
+  std::string asked{};  ///< id of the sample that waits for its verdict; empty if no sample does
+  std::deque<std::string> answered{};  ///< ids of the last few that have theirs
+  int repeats = 0;  ///< number of replies to samples that the process had answered already
+
+  void has_answered() {
+    answered.push_back(std::exchange(asked, {}));
+    if (answered.size() > kRemembered) answered.pop_front();
+  }
+};
 
 std::string command_text(const std::vector<std::string>& command) {
   std::string text;
@@ -45,7 +57,7 @@ class Graders::Work {
         listener_(std::move(listener)),
         dispatch_(make_dispatch(std::size_t(section.processes), section.timeout_s,
                                 section.components.size())),
-        conversations_(std::size_t(section.processes)),
+        judging_(std::size_t(section.processes)),
         thread_([this] { run(); }) {}
   ~Work() {
     queue_.close();
@@ -90,9 +102,9 @@ class Graders::Work {
   GraderListener listener_;
   AttendedClock clock_{kSuspended_s};
   Dispatch dispatch_;
-  std::vector<std::optional<Conversation>> conversations_;  ///< [processes]
-  std::map<Ticket, Open> open_;                             ///< by Open::first
-  std::map<std::string, int> warnings_;                     ///< number of warnings by kind
+  std::vector<std::optional<Judging>> judging_;  ///< [processes]
+  std::map<Ticket, Open> open_;                  ///< by Open::first
+  std::map<std::string, int> warnings_;          ///< number of warnings by kind
   BatchQueue queue_;
   std::thread thread_;
 };
@@ -105,15 +117,15 @@ void Graders::Work::run() {
   try {
     while (admit()) {
       wait();
-      for (std::size_t process = 0; process < conversations_.size(); ++process) {
-        if (conversations_[process] && conversations_[process]->has_to_write())
-          conversations_[process]->write();
-        if (conversations_[process]) read_output(process);
+      for (std::size_t process = 0; process < judging_.size(); ++process) {
+        if (judging_[process] && judging_[process]->pipes.has_to_write())
+          judging_[process]->pipes.write();
+        if (judging_[process]) read_output(process);
       }
       handle(event::Passed{});
     }
-    for (auto& conversation : conversations_)
-      if (conversation) spawner_.end(conversation->child().pid);
+    for (auto& judging : judging_)
+      if (judging) spawner_.end(judging->pipes.child().pid);
   } catch (...) {
     queue_.fail(std::current_exception());
   }
@@ -132,66 +144,57 @@ bool Graders::Work::admit() {
 }
 
 void Graders::Work::wait() {
-  std::vector<pollfd> waits{{queue_.wake_fd(), POLLIN, 0}};
-  for (const auto& conversation : conversations_) {
-    if (!conversation) continue;
-    waits.push_back({conversation->child().out.fd(), POLLIN, 0});
-    if (conversation->child().err.fd() >= 0)
-      waits.push_back({conversation->child().err.fd(), POLLIN, 0});
-    if (conversation->has_to_write()) waits.push_back({conversation->child().in.fd(), POLLOUT, 0});
-  }
-  const double left_s = next_deadline_s(dispatch_) - clock_.seconds();
-  const int left_ms =
-      std::isinf(left_s) ? -1 : int(std::ceil(std::clamp(left_s, 0.0, kLongestWait_s) * 1000));
-  uninterrupted([&] { return ::poll(waits.data(), waits.size(), left_ms); });
+  std::vector<const ChildPipes*> processes;
+  for (const auto& judging : judging_) processes.push_back(judging ? &judging->pipes : nullptr);
+  wait_for(queue_.wake_fd(), processes, next_deadline_s(dispatch_) - clock_.seconds());
   queue_.clear_wake();
 }
 
 void Graders::Work::read_output(std::size_t process) {
-  conversations_[process]->read_errors(
-      [&](std::string_view bytes) { listener_.errors(process, bytes); });
-  const bool open = conversations_[process]->read();
-  while (const auto line = conversations_[process]->lines().next())
+  ChildPipes& pipes = judging_[process]->pipes;
+  pipes.read_errors([&](std::string_view bytes) { listener_.errors(process, bytes); });
+  const bool open = pipes.read();
+  while (const auto line = pipes.lines().next())
     if (!handle_line(process, *line)) return;
-  if (conversations_[process]->lines().too_long())
+  if (pipes.lines().too_long())
     return fail(process, Cause::malformed,
                 fmt::format("its reply is longer than {} bytes", kLongestReply));
   if (open) return;
-  conversations_[process]->read_errors(
-      [&](std::string_view bytes) { listener_.errors(process, bytes); });
+  pipes.read_errors([&](std::string_view bytes) { listener_.errors(process, bytes); });
   const bool busy = dispatch_.processes[process].phase == Dispatch::Phase::busy;
-  const std::string ended = spawner_.end(conversations_[process]->child().pid, kGrace_ms);
+  const std::string ended = spawner_.end(pipes.child().pid, kGrace_ms);
   const std::string how = ended.empty() ? "the command closed its output" : "the command " + ended;
   if (busy)
     warn("died", "reward.command: {} (at {}); another process takes its place", how,
-         conversations_[process]->asked());
-  conversations_[process].reset();
+         judging_[process]->asked);
+  judging_[process].reset();
   handle(event::Failed{process, Cause::died, how});
 }
 
 bool Graders::Work::handle_line(std::size_t process, const std::string& line) {
-  Conversation& conversation = *conversations_[process];
+  Judging& judging = *judging_[process];
   Answered answered = parse_reply(line, section_.components);
   const bool busy = dispatch_.processes[process].phase == Dispatch::Phase::busy;
-  if (busy && answered.id == conversation.asked()) {
+  if (busy && answered.id == judging.asked) {
     if (!answered.fault.empty()) return fail(process, Cause::malformed, answered.fault), false;
-    conversation.answered();
+    judging.has_answered();
     handle(event::Replied{process, std::move(answered.reply)});
     return true;
   }
   if (answered.id.empty()) return fail(process, Cause::malformed, answered.fault), false;
-  if (!conversation.has_answered(answered.id))
+  if (std::find(judging.answered.begin(), judging.answered.end(), answered.id) ==
+      judging.answered.end())
     return fail(process, Cause::malformed,
                 fmt::format("it replied to \"{}\", which it was not asked about", answered.id)),
            false;
   warn("repeated", "reward.command: it replied to {} a second time; the first reply stands",
        answered.id);
-  if (++conversation.repeats <= kMostRepeats) return true;
+  if (++judging.repeats <= kMostRepeats) return true;
   return fail(process, Cause::malformed, "it repeats its replies without end"), false;
 }
 
 void Graders::Work::fail(std::size_t process, Cause cause, const std::string& how) {
-  const std::string& asked = conversations_[process]->asked();
+  const std::string& asked = judging_[process]->asked;
   warn("malformed", "reward.command: {}{}; the process is ended and another takes its place", how,
        asked.empty() ? "" : fmt::format(" ({})", asked));
   handle(event::Failed{process, cause, how});
@@ -200,12 +203,14 @@ void Graders::Work::fail(std::size_t process, Cause cause, const std::string& ho
 void Graders::Work::handle(decltype(Event::what) what) {
   for (const Action& decided : advance(dispatch_, {clock_.seconds(), std::move(what)})) {
     if (const auto* start = std::get_if<action::Start>(&decided)) {
-      conversations_[start->process].emplace(spawner_.start(section_.command));
+      judging_[start->process].emplace(ChildPipes(spawner_.start(section_.command)));
     } else if (const auto* send = std::get_if<action::Send>(&decided)) {
-      conversations_[send->process]->send(sample_of(send->ticket));
+      const Sample& sample = sample_of(send->ticket);
+      judging_[send->process]->asked = sample.id;
+      judging_[send->process]->pipes.send(to_line(sample));
     } else if (const auto* end = std::get_if<action::End>(&decided)) {
-      if (conversations_[end->process]) spawner_.end(conversations_[end->process]->child().pid);
-      conversations_[end->process].reset();
+      if (judging_[end->process]) spawner_.end(judging_[end->process]->pipes.child().pid);
+      judging_[end->process].reset();
     } else {
       settle(std::get<action::Settle>(decided));
     }

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 namespace rollcall::reward {
 namespace {
@@ -27,7 +28,7 @@ std::string end_text(int status) {
 }
 
 /// Sends a request and returns its answer. `fds` receive the descriptors that come with it.
-Answer ask(int socket, const std::string& packet, std::array<int, 3>* fds) {
+Answer ask(int socket, const std::string& key, const std::string& packet, std::array<int, 3>* fds) {
   Answer answer{};
   iovec part{&answer, sizeof answer};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(3 * sizeof(int))> control{};
@@ -40,8 +41,8 @@ Answer ask(int socket, const std::string& packet, std::array<int, 3>* fds) {
   const auto got =
       sent ? uninterrupted([&] { return ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC); }) : -1;
   require<EnvironmentError>(
-      got == ssize_t(sizeof answer), "the process that starts reward.command has gone",
-      "no answer can be judged without it",
+      got == ssize_t(sizeof answer), fmt::format("the process that starts {} has gone", key),
+      "no process of the command can be started or ended without it",
       "look for what ended it (the kernel's log names processes that it ended for their memory), then resume");
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (fds != nullptr && header != nullptr && header->cmsg_type == SCM_RIGHTS)
@@ -70,7 +71,7 @@ Pipe::~Pipe() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Spawner::Spawner() : socket_(-1), pid_(-1) {
+Spawner::Spawner(std::string key) : key_(std::move(key)), socket_(-1), pid_(-1) {
   int ends[2] = {-1, -1};
   std::fflush(nullptr);
   const bool made = ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0;
@@ -85,7 +86,7 @@ Spawner::Spawner() : socket_(-1), pid_(-1) {
   socket_ = ends[0];
   require<EnvironmentError>(
       pid_ > 0, fmt::format("no process can be started beside this one: {}", std::strerror(errno)),
-      "reward.command needs it", "raise the limit of processes (ulimit -u)");
+      fmt::format("{} needs it", key_), "raise the limit of processes (ulimit -u)");
 }
 
 Spawner::~Spawner() {
@@ -110,21 +111,21 @@ std::string remedy_for(const std::string& program, int failure) {
 Child Spawner::start(const std::vector<std::string>& command) {
   const std::string packet = packed({}, command);
   require<EnvironmentError>(packet.size() <= kPacket,
-                            fmt::format("reward.command is {} bytes long", packet.size()),
+                            fmt::format("{} is {} bytes long", key_, packet.size()),
                             fmt::format("{} fit", kPacket), "put it into a script");
   std::array<int, 3> fds{-1, -1, -1};
-  const Answer answer = ask(socket_, packet, &fds);
+  const Answer answer = ask(socket_, key_, packet, &fds);
   require<EnvironmentError>(answer.pid > 0,
-                            fmt::format("reward.command cannot be started: {}: {}", command.front(),
+                            fmt::format("{} cannot be started: {}: {}", key_, command.front(),
                                         std::strerror(answer.failure)),
-                            "no answer can be judged without it",
+                            "the run cannot go on without it",
                             remedy_for(command.front(), answer.failure));
   for (const int fd : fds) ::fcntl(fd, F_SETFL, O_NONBLOCK);
   return {answer.pid, Pipe(fds[0]), Pipe(fds[1]), Pipe(fds[2])};
 }
 
 std::string Spawner::end(pid_t pid, int grace_ms) {
-  const Answer answer = ask(socket_, packed({pid, grace_ms}), nullptr);
+  const Answer answer = ask(socket_, key_, packed({pid, grace_ms}), nullptr);
   return answer.had_ended != 0 ? end_text(answer.status) : std::string();
 }
 

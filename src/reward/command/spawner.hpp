@@ -1,4 +1,4 @@
-// Starts the processes of a verifier's command, and ends each with all processes that it has
+// Starts the processes of a command, and ends each with all processes that it has
 // started.
 #pragma once
 
@@ -40,7 +40,8 @@ struct Child {
 /// user. To be used by one thread at a time.
 class Spawner {
  public:
-  Spawner();  ///< throws EnvironmentError
+  /// `key`: of the run file, for messages. Throws EnvironmentError.
+  explicit Spawner(std::string key = "reward.command");
   ~Spawner();
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
@@ -54,6 +55,7 @@ class Spawner {
   std::string end(pid_t pid, int grace_ms = 0);
 
  private:
+  std::string key_;
   int socket_;
   pid_t pid_;
 };

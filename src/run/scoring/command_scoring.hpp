@@ -3,12 +3,11 @@
 #pragma once
 
 #include "reward/command/graders.hpp"
+#include "run/folder/error_files.hpp"
 #include "run/scoring/pending_shard.hpp"
 #include "run/workers/worker_pool.hpp"
 
-#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,19 +15,6 @@
 #include <vector>
 
 namespace rollcall::run {
-
-/// Files of what the processes write to standard error: the first MiB of each process, in
-/// RUN/verifier/rank-0000-process-00.log.
-class ErrorFiles {
- public:
-  ErrorFiles(std::filesystem::path folder, int rank) : folder_(std::move(folder)), rank_(rank) {}
-  void write(std::size_t process, std::string_view bytes);
-
- private:
-  std::filesystem::path folder_;
-  int rank_;
-  std::map<std::size_t, std::uintmax_t> bytes_;  ///< written so far, by process
-};
 
 class CommandScoring {
  public:

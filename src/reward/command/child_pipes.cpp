@@ -1,28 +1,30 @@
 // Reads until the pipes are empty and writes until they are full.
-#include "reward/command/conversation.hpp"
+#include "reward/command/child_pipes.hpp"
 
 #include "base/process/uninterrupted.hpp"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <cmath>
 
 namespace rollcall::reward {
 namespace {
 
 constexpr std::size_t kPiece = 65536;  // bytes, the size of a pipe
-constexpr int kPiecesAtOnce = 4;
-constexpr std::size_t kRemembered = 64;  // ids of answered samples that are remembered
+constexpr double kLongestWait_s = 0.25;
+constexpr int kPiecesOfErrors = 4;
 
 }  // namespace
 
-void Conversation::send(const Sample& sample) {
-  asked_ = sample.id;
-  to_write_ = to_line(sample), written_ = 0;
+void ChildPipes::send(const std::string& line) {
+  if (!has_to_write()) to_write_.clear(), written_ = 0;
+  to_write_ += line;
   write();
 }
 
-void Conversation::write() {
+void ChildPipes::write() {
   while (has_to_write()) {
     const auto put = uninterrupted([&] {
       return ::write(child_.in.fd(), to_write_.data() + written_, to_write_.size() - written_);
@@ -34,9 +36,9 @@ void Conversation::write() {
   }
 }
 
-bool Conversation::read() {
+bool ChildPipes::read(int most) {
   std::array<char, kPiece> piece;
-  for (int i = 0; i < kPiecesAtOnce; ++i) {
+  for (int i = 0; i < most; ++i) {
     const auto got =
         uninterrupted([&] { return ::read(child_.out.fd(), piece.data(), piece.size()); });
     if (got < 0 && errno == EAGAIN) return true;
@@ -46,9 +48,9 @@ bool Conversation::read() {
   return true;
 }
 
-void Conversation::read_errors(const std::function<void(std::string_view)>& errors) {
+void ChildPipes::read_errors(const std::function<void(std::string_view)>& errors) {
   std::array<char, kPiece> piece;
-  for (int i = 0; errors_open_ && i < kPiecesAtOnce; ++i) {
+  for (int i = 0; errors_open_ && i < kPiecesOfErrors; ++i) {
     const auto got =
         uninterrupted([&] { return ::read(child_.err.fd(), piece.data(), piece.size()); });
     if (got < 0 && errno == EAGAIN) return;
@@ -57,13 +59,18 @@ void Conversation::read_errors(const std::function<void(std::string_view)>& erro
   }
 }
 
-void Conversation::answered() {
-  answered_.push_back(std::exchange(asked_, {}));
-  if (answered_.size() > kRemembered) answered_.pop_front();
-}
-
-bool Conversation::has_answered(const std::string& id) const {
-  return std::find(answered_.begin(), answered_.end(), id) != answered_.end();
+void wait_for(int wake, const std::vector<const ChildPipes*>& processes, double left_s) {
+  std::vector<pollfd> waits{{wake, POLLIN, 0}};
+  for (const ChildPipes* pipes : processes) {
+    if (pipes == nullptr) continue;
+    const Child& child = pipes->child();
+    waits.push_back({child.out.fd(), POLLIN, 0});
+    if (child.err.fd() >= 0) waits.push_back({child.err.fd(), POLLIN, 0});
+    if (pipes->has_to_write()) waits.push_back({child.in.fd(), POLLOUT, 0});
+  }
+  const int left_ms =
+      std::isinf(left_s) ? -1 : int(std::ceil(std::clamp(left_s, 0.0, kLongestWait_s) * 1000));
+  uninterrupted([&] { return ::poll(waits.data(), waits.size(), left_ms); });
 }
 
 }  // namespace rollcall::reward

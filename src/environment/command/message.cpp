@@ -1,0 +1,162 @@
+// Reads every field of an answer by name and type, so that the message about a mistake is precise.
+#include "environment/command/message.hpp"
+
+#include "base/errors/nearest.hpp"
+#include "base/text/json.hpp"
+#include "reward/command/message.hpp"
+#include "text/answer/accepted_answers.hpp"
+#include "text/answer/answer_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rollcall::environment {
+namespace {
+
+using nlohmann::json;
+constexpr std::size_t kShown = 80;  // bytes of a wrong line that a message shows
+constexpr int kDeepest = 100;       // objects and lists within each other; JSON's writer recurses
+
+/// A line as a message can show it: printable ASCII and whole characters of valid UTF-8.
+std::string shown(std::string_view line) {
+  return json(text::cut(line, kShown)).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string to_line(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+bool is_too_deep(std::string_view line) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (quoted && line[i] == '\\') ++i;
+    else if (line[i] == '"') quoted = !quoted;
+    else if (quoted) continue;
+    else if (line[i] == '[' || line[i] == '{') ++depth;
+    else if (line[i] == ']' || line[i] == '}') --depth;
+    if (depth > kDeepest) return true;
+  }
+  return false;
+}
+
+std::string read_components(const json& given, const std::vector<std::string>& names,
+                            std::vector<double>& values) {
+  if (!given.is_object()) return "its \"components\" are not an object";
+  for (const auto& [name, value] : given.items()) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return fmt::format(
+          "it reports the component \"{}\", which environment.components does not name{}",
+          text::cut(name, kShown),
+          names.empty() ? std::string() : "; " + suggest_name(text::cut(name, kShown), names));
+    if (!value.is_number() || !std::isfinite(value.get<double>()))
+      return fmt::format("its component \"{}\" is not a number", name);
+  }
+  if (given.empty()) return {};
+  for (const auto& name : names) values.push_back(given.value(name, 0.0));
+  return {};
+}
+
+/// Returns what is wrong; empty if nothing is.
+std::string read_text(const json& object, const char* key, std::string& into) {
+  const auto value = object.find(key);
+  if (value == object.end()) return {};
+  if (!value->is_string()) return fmt::format("its \"{}\" is not a text", key);
+  into = value->get<std::string>();
+  if (into.size() > kLongestText)
+    return fmt::format("its \"{}\" is longer than {} bytes", key, kLongestText);
+  return {};
+}
+
+std::string read_bool(const json& object, const char* key, std::optional<bool>& into) {
+  const auto value = object.find(key);
+  if (value == object.end()) return {};
+  if (!value->is_boolean()) return fmt::format("its \"{}\" is neither true nor false", key);
+  into = value->get<bool>();
+  return {};
+}
+
+std::string read_answer(const json& object, const std::vector<std::string>& components,
+                        Answer& answer) {
+  if (object.contains("error")) {
+    answer.loss = Loss::told;
+    const std::string wrong = read_text(object, "error", answer.reason);
+    answer.reason = text::cut(answer.reason, reward::kLongestReason);
+    return wrong;
+  }
+  if (const auto state = object.find("state"); state != object.end() && !state->is_null()) {
+    answer.state = state->dump(-1, ' ', false, json::error_handler_t::replace);
+    if (answer.state->size() > kLongestText)
+      return fmt::format("its \"state\" is longer than {} bytes", kLongestText);
+  }
+  if (const auto reward = object.find("reward"); reward != object.end()) {
+    if (!reward->is_number() || !std::isfinite(reward->get<double>()))
+      return "its \"reward\" is not a number";
+    answer.reward = reward->get<double>();
+  }
+  std::optional<bool> done;
+  for (const std::string& wrong :
+       {read_text(object, "text", answer.text), read_text(object, "reason", answer.reason),
+        read_bool(object, "done", done), read_bool(object, "correct", answer.correct)})
+    if (!wrong.empty()) return wrong;
+  answer.done = done.value_or(false);
+  answer.reason = text::cut(answer.reason, reward::kLongestReason);
+  if (!answer.done && !object.contains("text"))
+    return "it has no \"text\" and does not say that the conversation is done";
+  const auto given = object.find("components");
+  return given == object.end() ? std::string()
+                               : read_components(*given, components, answer.components);
+}
+
+}  // namespace
+
+std::string reset_line(const Talk& talk) {
+  json info = json::parse(talk.info, nullptr, false);
+  if (!info.is_object()) info = json::object();
+  json object{{"op", "reset"},
+              {"id", talk.id},
+              {"seed", talk.seeds.start},
+              {"prompt", talk.prompt->text},
+              {"reference", text::shown_reference(talk.prompt->answer)},
+              {"info", std::move(info)}};
+  if (!talk.start.empty()) object["state"] = json::parse(talk.start, nullptr, false);
+  return to_line(object);
+}
+
+std::string step_line(const Talk& talk, std::uint32_t turn) {
+  json object{{"op", "step"}, {"id", talk.id},    {"seed", step_seed(talk.seeds, turn)},
+              {"turn", turn}, {"state", nullptr}, {"action", talk.actions.at(turn)}};
+  if (talk.state) object["state"] = json::parse(*talk.state, nullptr, false);
+  return to_line(object);
+}
+
+std::string close_line(const std::string& id) { return to_line({{"op", "close"}, {"id", id}}); }
+
+Parsed parse_answer(std::string_view line, const std::vector<std::string>& components) {
+  Parsed parsed;
+  if (is_too_deep(line)) {
+    parsed.fault = fmt::format("its answer has more than {} lists or objects within each other: {}",
+                               kDeepest, shown(line));
+    return parsed;
+  }
+  const json object = json::parse(line, nullptr, false);
+  if (object.is_discarded() || !object.is_object()) {
+    parsed.fault = fmt::format("its answer is not a JSON object: {}", shown(line));
+    return parsed;
+  }
+  const auto id = object.find("id");
+  if (id == object.end() || !id->is_string()) {
+    parsed.fault = fmt::format("its answer has no \"id\" that is a text: {}", shown(line));
+    return parsed;
+  }
+  parsed.id = id->get<std::string>();
+  if (const std::string wrong = read_answer(object, components, parsed.answer); !wrong.empty()) {
+    parsed.answer = {};
+    parsed.fault = fmt::format("its answer cannot be used: {}", wrong);
+  }
+  return parsed;
+}
+
+}  // namespace rollcall::environment

@@ -1,0 +1,73 @@
+// A conversation of one turn, before anything is trained.
+#include "environment/command/processes.hpp"
+
+#include "base/errors/error.hpp"
+#include "reward/command/message.hpp"
+
+#include <fmt/format.h>
+
+#include <mutex>
+
+namespace rollcall::environment {
+namespace {
+
+constexpr double kLook_s = 0.25;
+
+Answer await(Partner& partner, const Talk& talk) {
+  AnswerQueue queue;
+  if (auto answer = partner.ask(talk, 0, queue)) return *std::move(answer);
+  for (;;)
+    if (auto answers = queue.take(kLook_s); !answers.empty())
+      return std::move(answers.front().second);
+}
+
+}  // namespace
+
+void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt& prompt) {
+  const EnvironmentSection& section = config.environment;
+  if (!section.sandbox) (void)spawner.end(spawner.start(section.command).pid);
+  RunConfig alone = config;
+  alone.environment.processes = 1;
+  std::string errors;
+  std::mutex mutex;
+  const auto partner =
+      section.sandbox
+          ? make_confined(alone)
+          : make_processes(
+                spawner, alone, {.errors = [&](std::size_t, std::string_view bytes) {
+                  const std::lock_guard lock(mutex);
+                  if (errors.size() < reward::kLongestReason)
+                    errors.append(bytes.substr(0, reward::kLongestReason - errors.size()));
+                }});
+  Talk talk;
+  talk.id = "try/0/0/0/0", talk.prompt = &prompt, talk.seeds = {1, 2};
+  const auto demand = [&](const Answer& answer, const char* what) {
+    if (answer.loss == Loss::none) return;
+    partner->close(talk);
+    const std::lock_guard lock(mutex);
+    std::string command;
+    for (const auto& word : section.command) command += (command.empty() ? "" : " ") + word;
+    require<ConfigError>(
+        false,
+        fmt::format("environment.command ({}) does not answer a {}: {}", command, what,
+                    answer.reason),
+        "it was asked before anything is trained",
+        errors.empty()
+            ? "it must write one JSON object a line, with id, state and text, and flush it (docs/guide/environments.md)"
+            : fmt::format("it wrote to standard error: {}", errors));
+  };
+  Answer answer = await(*partner, talk);
+  demand(answer, "reset");
+  if (!answer.done) {
+    talk.said = {answer.text}, talk.state = answer.state, talk.actions = {"?"};
+    require<ConfigError>(answer.state || section.forks.empty(),
+                         "environment.command keeps its states to itself",
+                         "environment.forks begins conversations in the states of others",
+                         "have it hand out its state, or unset environment.forks");
+    answer = await(*partner, talk);
+    if (answer.loss != Loss::told) demand(answer, "step");
+  }
+  partner->close(talk);
+}
+
+}  // namespace rollcall::environment
