@@ -61,7 +61,8 @@ inline constexpr std::int64_t moved = 1024;    ///< trains behind another prompt
 }  // namespace turn_flag
 
 /// What an environment made of a policy turn. Of an environment's turn only `state` is set, which
-/// is that after it. Prompts have none of it.
+/// is that after it. Prompts have none of it, except that `flags` and `reason` say of a prompt why
+/// the conversation was lost before it began.
 struct TurnFacts {
   double reward = 0.0;
   /// In the order of the environment's components; empty: it named none.
