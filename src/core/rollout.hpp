@@ -103,7 +103,7 @@ struct Rollout {
   std::uint32_t sample = 0;
   FinishReason finish = FinishReason::stop;
   std::vector<Turn> turns;
-  std::string text;                ///< the policy's turns as text (run/step/actions.hpp)
+  std::string text;                ///< the policy's turns as text (run/messages/actions.hpp)
   std::vector<TurnFacts> facts{};  ///< [turns]; empty where no turn has any
   /// Number of the opening that it was given (run/generation/openings.hpp); 0: it began as its
   /// prompt ends.

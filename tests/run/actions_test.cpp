@@ -1,5 +1,5 @@
 // Which turns of a rollout are one action, and the text that verifiers judge.
-#include "run/step/actions.hpp"
+#include "run/messages/actions.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Verdicts on conversations that the environment decided, paid, lost or left to the verifier.
 #include "run/scoring/conversation_score.hpp"
 
-#include "run/step/actions.hpp"
+#include "run/messages/actions.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@
 #include "reward/verifier.hpp"
 #include "run/context/derived/self_judging.hpp"
 #include "run/folder/run_folder.hpp"
-#include "run/step/actions.hpp"
+#include "run/messages/actions.hpp"
 #include "task/task.hpp"
 #include "text/answer/accepted_answers.hpp"
 

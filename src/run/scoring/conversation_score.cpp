@@ -1,7 +1,7 @@
 // Sums the facts of the turns.
 #include "run/scoring/conversation_score.hpp"
 
-#include "run/step/actions.hpp"
+#include "run/messages/actions.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -5,8 +5,8 @@
 #include "base/numbers/hash.hpp"
 #include "run/context/prompt_book.hpp"
 #include "run/context/run_context.hpp"
+#include "run/messages/actions.hpp"
 #include "run/messages/purposes.hpp"
-#include "run/step/actions.hpp"
 
 #include <algorithm>
 #include <string>

@@ -6,9 +6,9 @@
 #include "core/rollout.hpp"
 #include "run/context/grading.hpp"
 #include "run/context/run_texts.hpp"
+#include "run/messages/actions.hpp"
 #include "run/messages/messages.hpp"
 #include "run/scoring/repeated_verdicts.hpp"
-#include "run/step/actions.hpp"
 
 #include <cstddef>
 #include <string>

@@ -2,7 +2,7 @@
 #include "run/context/derived/exhibits.hpp"
 
 #include "core/derived_prompt.hpp"
-#include "run/step/actions.hpp"
+#include "run/messages/actions.hpp"
 
 #include <utility>
 

@@ -6,7 +6,7 @@
 #include "base/numbers/random.hpp"
 #include "method/columns.hpp"
 #include "run/context/run_texts.hpp"
-#include "run/step/actions.hpp"
+#include "run/messages/actions.hpp"
 #include "text/answer/fill.hpp"
 
 #include <fmt/format.h>

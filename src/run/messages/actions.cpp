@@ -1,5 +1,5 @@
 // Finds actions by the roles of turns.
-#include "run/step/actions.hpp"
+#include "run/messages/actions.hpp"
 
 #include <algorithm>
 #include <cstdint>
