@@ -61,7 +61,8 @@ inline constexpr std::int64_t moved = 1024;    ///< trains behind another prompt
 }  // namespace turn_flag
 
 /// What an environment made of a policy turn. Of an environment's turn only `state` is set, which
-/// is that after it. Prompts have none of it.
+/// is that after it. Prompts have none of it, except that `flags` and `reason` say of a prompt why
+/// the conversation was lost before it began.
 struct TurnFacts {
   double reward = 0.0;
   /// In the order of the environment's components; empty: it named none.
@@ -102,7 +103,7 @@ struct Rollout {
   std::uint32_t sample = 0;
   FinishReason finish = FinishReason::stop;
   std::vector<Turn> turns;
-  std::string text;                ///< the policy's turns as text (run/step/actions.hpp)
+  std::string text;                ///< the policy's turns as text (run/messages/actions.hpp)
   std::vector<TurnFacts> facts{};  ///< [turns]; empty where no turn has any
   /// Number of the opening that it was given (run/generation/openings.hpp); 0: it began as its
   /// prompt ends.

@@ -39,7 +39,7 @@ StepPlan plan_for(const RunContext& context, std::uint64_t version) {
 TEST(GenerationStage, EveryTokenNamesThePolicyThatSampledIt) {
   const io::test::RunFolder folder;
   RunContext context = small_job(folder.path(), 5);
-  const RolloutShard shard = generate(context, Guide(context), plan_for(context, 5), 0);
+  const RolloutShard shard = generate(context, *make_openings(context), plan_for(context, 5), 0);
   EXPECT_EQ(shard.policy.value, 5U);
   std::size_t tokens = 0;
   for (const auto& group : shard.groups) {
@@ -60,11 +60,11 @@ TEST(GenerationStage, AGroupMayRepeatSomeSamplesOfAnother) {
   RunContext context = small_job(folder.path(), 5);
   StepPlan plan = plan_for(context, 5);
   plan.groups = {{.id = {9, {1}, 0}, .count = 6}};
-  const RolloutShard whole = generate(context, Guide(context), plan, 0);
+  const RolloutShard whole = generate(context, *make_openings(context), plan, 0);
   const Derivation from{.kind = DerivedKind::pool, .parent = {9, {1}, 0}};
   plan.groups = {
       {.id = {9, {1}, 3}, .count = 3, .from = from, .samples = {1, 2, 5}, .stream_draw = 0}};
-  const RolloutShard part = generate(context, Guide(context), plan, 0);
+  const RolloutShard part = generate(context, *make_openings(context), plan, 0);
   ASSERT_EQ(part.groups.at(0).rollouts.size(), 3U);
   EXPECT_EQ(part.groups[0].from, from);
   for (const auto& rollout : part.groups[0].rollouts) {
@@ -84,7 +84,7 @@ TEST(GenerationStage, DerivedPromptsBeginAnswersAsTheySay) {
   const Prompt asked{.id = number, .text = "ba>", .answer = "ab", .solution = {}};
   plan.derived = {{.prompt = asked, .from = {.kind = DerivedKind::intervention}, .given = given}};
   plan.groups = {{.id = {9, number, 0}, .count = 2, .from = plan.derived[0].from}};
-  const RolloutShard shard = generate(context, Guide(context), plan, 0);
+  const RolloutShard shard = generate(context, *make_openings(context), plan, 0);
   for (const auto& rollout : shard.groups.at(0).rollouts) {
     ASSERT_EQ(rollout.turns.size(), 3U);
     EXPECT_EQ(rollout.turns[0].tokens, context.texts.format->prompt_tokens("ba>"));
@@ -95,11 +95,51 @@ TEST(GenerationStage, DerivedPromptsBeginAnswersAsTheySay) {
   }
 }
 
+TEST(GenerationStage, RolloutsOfAGroupBeginWithTextsInTurn) {
+  const io::test::RunFolder folder;
+  RunContext context = small_job(folder.path(), 5);
+  context.config.openings.texts = {"a", "b"};
+  StepPlan plan = plan_for(context, 5);
+  plan.groups = {{.id = {9, {1}, 0}, .count = 3}};
+  const auto openings = make_openings(context);
+  const RolloutShard whole = generate(context, *openings, plan, 0);
+  for (const auto& rollout : whole.groups.at(0).rollouts) {
+    const std::size_t text = rollout.sample % 2;
+    EXPECT_EQ(rollout.opening, std::int64_t(text) + 1);
+    ASSERT_EQ(rollout.turns.size(), 3U);
+    EXPECT_EQ(rollout.turns[1].role, Role::environment);
+    EXPECT_EQ(rollout.turns[1].tokens,
+              context.texts.tokenizer->encode(context.config.openings.texts[text]));
+    EXPECT_LE(rollout.turns[2].tokens.size(), 2U);
+  }
+  // Which text a rollout gets goes by its number, whatever round asks for it.
+  plan.groups[0].first_sample = 1, plan.groups[0].count = 2;
+  const RolloutShard later = generate(context, *openings, plan, 0);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Rollout &one = later.groups.at(0).rollouts.at(i),
+                  &same = whole.groups.at(0).rollouts.at(i + 1);
+    EXPECT_EQ(one.sample, same.sample);
+    EXPECT_EQ(one.text, same.text);
+    EXPECT_EQ(one.turns.at(2).columns.logprob, same.turns.at(2).columns.logprob);
+  }
+  plan.purpose = Purpose::validation;
+  for (const auto& rollout : generate(context, *openings, plan, 0).groups.at(0).rollouts)
+    EXPECT_EQ(rollout.opening, 0) << "what is measured begins as its prompt ends";
+}
+
+TEST(GenerationStage, RefusesATextThatLeavesNothingToSay) {
+  const io::test::RunFolder folder;
+  RunContext context = small_job(folder.path(), 5);
+  context.config.openings.texts = {"a", "bab"};
+  EXPECT_THROW(make_openings(context), ConfigError);
+}
+
 TEST(GenerationStage, RefusesAPlanForAnotherPolicy) {
   const io::test::RunFolder folder;
   RunContext context = small_job(folder.path(), 5);
   for (const std::uint64_t other : {4U, 6U})
-    EXPECT_THROW(generate(context, Guide(context), plan_for(context, other), 0), ProtocolError);
+    EXPECT_THROW(generate(context, *make_openings(context), plan_for(context, other), 0),
+                 ProtocolError);
 }
 
 }  // namespace

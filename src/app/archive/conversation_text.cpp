@@ -5,7 +5,7 @@
 #include "base/errors/visible.hpp"
 #include "base/numbers/hash.hpp"
 #include "io/schema.hpp"
-#include "run/step/actions.hpp"
+#include "run/messages/actions.hpp"
 
 #include <fmt/format.h>
 

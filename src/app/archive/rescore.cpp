@@ -17,6 +17,7 @@
 #include "reward/verifier.hpp"
 #include "run/context/derived/self_judging.hpp"
 #include "run/folder/run_folder.hpp"
+#include "run/messages/actions.hpp"
 #include "task/task.hpp"
 #include "text/answer/accepted_answers.hpp"
 
@@ -100,7 +101,9 @@ class Rescoring {
     Group light{.id = g.group.id, .level = g.group.level, .rollouts = {}};
     for (const Rollout& rollout : g.group.rollouts) {
       light.rollouts.push_back({.sample = rollout.sample, .turns = {}, .text = {}});
-      group.responses.emplace_back(rollout.text, rollout.finish == FinishReason::stop);
+      group.responses.emplace_back(
+          run::last_action(rollout),
+          rollout.finish == FinishReason::stop || rollout.finish == FinishReason::turns);
     }
     all_.back().groups.push_back({std::move(light), {}});
     if (model_ != nullptr) ask_model(g, std::move(group));

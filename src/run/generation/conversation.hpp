@@ -2,6 +2,7 @@
 // decides what follows a turn, and knows no session, thread or process.
 #pragma once
 
+#include "core/plan.hpp"
 #include "core/run_config.hpp"
 #include "environment/talk.hpp"
 #include "model/decode/replies.hpp"
@@ -12,6 +13,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rollcall::run {
@@ -23,7 +26,12 @@ struct TurnLimits {
   std::int64_t all = 0;      ///< tokens after the prompt, whoever said them
   std::int64_t turn = 0;     ///< sampled tokens of one turn; 0: no limit of its own
 };
-TurnLimits turn_limits(const RunConfig& config, std::int64_t positions, std::int64_t prompt);
+/// Those of a rollout after a prompt of `prompt` tokens, where a sequence has at most `positions`.
+TurnLimits turn_limits(const RunConfig& config, const SamplingParams& sampling,
+                       std::int64_t positions, std::int64_t prompt);
+
+/// The number by which facts tell states and actions apart: a 64-bit hash of the text, never 0.
+std::uint64_t fact_hash(std::string_view text);
 
 /// A stretch of the sampled tokens that is one policy turn, what was made of it, and what was said
 /// next.
@@ -37,13 +45,17 @@ struct PlayedTurn {
 
 class Conversation {
  public:
-  Conversation(environment::Talk talk, const TurnLimits& limits, std::int64_t given)
-      : talk_(std::move(talk)), limits_(limits), given_(given) {}
+  /// `given`: tokens that the first turn begins with, which nobody samples.
+  Conversation(environment::Talk talk, const TurnLimits& limits, std::vector<std::int32_t> given)
+      : talk_(std::move(talk)), limits_(limits), given_(std::move(given)) {}
 
   const environment::Talk& talk() const { return talk_; }
   /// What the environment answered to the start; before the first turn. Returns what the policy is
   /// shown in place of the prompt's text; empty: that text.
   std::string begin(environment::Answer answer);
+  /// The limits, once the prompt's length is known; before the first turn. Where they leave no
+  /// token to sample, the conversation is over.
+  void limit(const TurnLimits& limits);
 
   /// A turn of the policy has ended. Returns whether the environment is to be asked about it. A
   /// turn that a token limit cut is no action and ends the conversation.
@@ -55,6 +67,8 @@ class Conversation {
   bool over() const { return over_; }
   FinishReason finish() const { return finish_; }
   const std::vector<PlayedTurn>& turns() const { return turns_; }
+  /// Why the environment gave no start; flags and reason are set. Nothing: it gave one.
+  const std::optional<TurnFacts>& lost_start() const { return lost_start_; }
   /// Tokens that the next turn may sample; 0 or less: none.
   std::int64_t room() const;
   /// A conversation that shares its first turns with this one, up to `sampled` tokens. Where these
@@ -62,10 +76,19 @@ class Conversation {
   Conversation forked(std::size_t sampled, std::string id, environment::Seeds seeds) const;
 
  private:
+  void hear_said(const environment::Answer& answer);
+  model::Reply end(FinishReason finish);
+  std::uint64_t state_hash() const;
+
   environment::Talk talk_;
   TurnLimits limits_;
-  std::int64_t given_ = 0, said_ = 0;  ///< tokens
+  std::vector<std::int32_t> given_;
+  std::int64_t said_ = 0;        ///< tokens
+  std::size_t begun_ = 0;        ///< sampled tokens of a turn that goes on in a copy
+  std::int32_t last_token_ = 0;  ///< of the turn that the environment was asked about
   std::vector<PlayedTurn> turns_;
+  std::vector<std::optional<std::string>> states_;  ///< after the start and each answered action
+  std::optional<TurnFacts> lost_start_;
   bool over_ = false;
   FinishReason finish_ = FinishReason::stop;
 };

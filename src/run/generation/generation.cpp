@@ -5,6 +5,7 @@
 #include "base/time/clock.hpp"
 #include "run/context/prompt_book.hpp"
 #include "run/context/run_context.hpp"
+#include "run/messages/actions.hpp"
 #include "text/tokenizer/stop_texts.hpp"
 
 #include <fmt/format.h>
@@ -15,13 +16,14 @@
 namespace rollcall::run {
 namespace {
 
-/// `beginning`: tokens of the guide that come before those of the policy. They become a turn of
-/// Role::environment, so they are not trained on.
+/// What was given before the tokens of the policy becomes a turn of Role::environment, so it is not
+/// trained on.
 Rollout to_rollout(const text::PromptFormat& format, model::DecodedSequence&& sequence,
-                   const std::vector<std::int32_t>& prompt,
-                   const std::vector<std::int32_t>& beginning, std::uint32_t sample) {
+                   const std::vector<std::int32_t>& prompt, const Opening& opening,
+                   std::uint32_t sample) {
   Rollout rollout;
   rollout.sample = sample;
+  rollout.opening = opening.number;
   rollout.finish = sequence.stopped ? FinishReason::stop : FinishReason::length;
   for (const float logprob : sequence.columns.logprob) {
     require<NumericsError>(std::isfinite(logprob),
@@ -29,30 +31,36 @@ Rollout to_rollout(const text::PromptFormat& format, model::DecodedSequence&& se
                            "its weights have diverged, and nothing sampled from it is usable",
                            "lower the learning rate and resume from an earlier checkpoint");
   }
-  std::vector<std::int32_t> answer = beginning;
-  answer.insert(answer.end(), sequence.tokens.begin(), sequence.tokens.end());
-  rollout.text = format.answer_text(answer);
   rollout.turns.push_back({Role::prompt, prompt});
-  if (!beginning.empty()) rollout.turns.push_back({Role::environment, beginning});
+  if (!opening.given.empty()) rollout.turns.push_back({Role::environment, opening.given});
   rollout.turns.push_back({Role::policy, std::move(sequence.tokens), std::move(sequence.columns),
                            std::move(sequence.versions), std::move(sequence.kept_mass),
                            std::move(sequence.kept)});
+  rollout.text = rollout_text(format, rollout);
   return rollout;
 }
 
-/// Successive samples of a group, which are decoded as one request.
+/// Successive samples of a group that begin alike. They are decoded as one request.
 struct Stretch {
   std::size_t group = 0;
   std::uint32_t before = 0;  ///< samples of the group in earlier stretches
   std::uint32_t first_sample = 0, count = 0;
 };
 
-std::vector<Stretch> stretches_of(const GroupPlan& plan, std::size_t group) {
-  if (plan.samples.empty()) return {{group, 0, plan.first_sample, plan.count}};
+/// `openings`: of the group; empty where all rollouts begin as its prompt ends.
+const Opening& opening_of(const std::vector<Opening>& openings, std::uint32_t index) {
+  static const Opening none;
+  return openings.empty() ? none : openings.at(index);
+}
+
+std::vector<Stretch> stretches_of(const GroupPlan& plan, std::size_t group,
+                                  const std::vector<Opening>& openings) {
   std::vector<Stretch> all;
-  for (std::uint32_t i = 0; i < plan.samples.size(); ++i) {
-    const std::uint32_t sample = plan.samples[i];
-    const bool follows = !all.empty() && sample == all.back().first_sample + all.back().count;
+  for (std::uint32_t i = 0; i < plan.count; ++i) {
+    const std::uint32_t sample = plan.samples.empty() ? plan.first_sample + i : plan.samples[i];
+    const bool follows =
+        !all.empty() && sample == all.back().first_sample + all.back().count &&
+        opening_of(openings, i).given == opening_of(openings, all.back().before).given;
     if (!follows) all.push_back({group, i, sample, 0});
     ++all.back().count;
   }
@@ -94,7 +102,7 @@ model::DecodeOptions step_decode_options(const RunContext& context) {
   return options;
 }
 
-RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& plan, int producer,
+RolloutShard generate(RunContext& context, Openings& openings, const StepPlan& plan, int producer,
                       const model::PolicyModel* other) {
   const model::PolicyModel& policy = other != nullptr ? *other : context.store->policy();
   require<ProtocolError>(
@@ -111,14 +119,12 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
                      {}};
   const PromptBook book(context.texts, plan.derived);
   std::vector<std::vector<std::int32_t>> tokens;
-  auto beginnings = guide.prefixes(context, plan);
+  const auto begun = openings.of(plan, book);
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     const GroupPlan& group = plan.groups[g];
     shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count), group.count,
                             group.bin, prompt_address(plan, group), group.from, group.start});
     tokens.push_back(book.tokens(plan.purpose, group.id, group.from));
-    const auto given = book.given(plan.purpose, group.id, group.from);
-    beginnings[g].insert(beginnings[g].end(), given.begin(), given.end());
   }
   const auto stops =
       [&, rules = stop_rules(*context.texts.format, plan.sampling.stop)]() -> model::StopRule {
@@ -133,12 +139,12 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
   std::vector<Stretch> stretches;  // [requests]
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     const GroupPlan& group = plan.groups[g];
-    for (const Stretch& stretch : stretches_of(group, g)) {
+    for (const Stretch& stretch : stretches_of(group, g, begun[g])) {
+      const auto& given = opening_of(begun[g], stretch.before).given;
       requests.push_back({tokens[g], std::uint64_t(context.config.run.seed), plan.step,
                           prompt_address(plan, group), stretch.first_sample, stretch.count,
-                          std::int64_t(beginnings[g].size())});
-      requests.back().prompt.insert(requests.back().prompt.end(), beginnings[g].begin(),
-                                    beginnings[g].end());
+                          std::int64_t(given.size())});
+      requests.back().prompt.insert(requests.back().prompt.end(), given.begin(), given.end());
       stretches.push_back(stretch);
     }
   }
@@ -154,15 +160,15 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
     const auto& [g, before, first_sample, count] = stretches[r];
     for (std::uint32_t i = 0; i < count; ++i)
       shard.groups[g].rollouts[before + i] =
-          to_rollout(*context.texts.format, std::move(decoded[r][i]), tokens[g], beginnings[g],
-                     first_sample + i);
+          to_rollout(*context.texts.format, std::move(decoded[r][i]), tokens[g],
+                     opening_of(begun[g], before + i), first_sample + i);
   }
   return shard;
 }
 
 Generated GenerationStage::on_plan(const StepPlan& plan) {
   const Stopwatch generating;
-  RolloutShard shard = generate(*context_, guide_, plan, rank_, &pools_.of(*context_, plan));
+  RolloutShard shard = generate(*context_, *openings_, plan, rank_, &pools_.of(*context_, plan));
   const double generation_s = generating.seconds();
   // The position of this rank among the generation ranks decides which rank scores its shard, so
   // both ranks know it without a message.

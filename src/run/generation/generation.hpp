@@ -4,12 +4,13 @@
 #include "core/plan.hpp"
 #include "core/rollout.hpp"
 #include "model/decode/decode.hpp"
-#include "run/generation/guide.hpp"
+#include "run/generation/openings.hpp"
 #include "run/generation/pool_policy.hpp"
 #include "run/messages/messages.hpp"
 #include "text/chat/prompt_format.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,14 +33,14 @@ model::DecodeOptions step_decode_options(const RunContext& context);
 class GenerationStage {
  public:
   GenerationStage(RunContext& context, int rank)
-      : context_(&context), rank_(rank), guide_(context) {}
+      : context_(&context), rank_(rank), openings_(make_openings(context)) {}
   /// Samples the plan's groups.
   Generated on_plan(const StepPlan& plan);
 
  private:
   RunContext* context_;
   int rank_;
-  Guide guide_;
+  std::unique_ptr<Openings> openings_;
   PoolPolicy pools_;
 };
 
@@ -54,9 +55,9 @@ model::StopRules stop_rules(const text::PromptFormat& format,
                             const std::vector<std::string>& stops);
 
 /// Samples the groups of a plan on the worker threads, with the run's policy or with `policy`. The
-/// result depends on plan, seed, policy and guide alone. A shard of a step that was cut (RunThreads::cut) holds no answers and must not be
-/// used. Throws NumericsError when the policy yields a log-prob that is not a number.
-RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& plan, int producer,
+/// result depends on plan, seed, policy and openings alone. A shard of a step that was cut
+/// (RunThreads::cut) holds no answers and must not be used. Throws NumericsError when the policy yields a log-prob that is not a number.
+RolloutShard generate(RunContext& context, Openings& openings, const StepPlan& plan, int producer,
                       const model::PolicyModel* policy = nullptr);
 
 }  // namespace rollcall::run

@@ -17,8 +17,8 @@ void CommandScoring::add(const ShardNotice& notice, RolloutShard shard, double r
   std::vector<reward::Sample> samples;
   for (std::size_t index = 0; index < open.size(); ++index) {
     const Prompt& prompt = open.prompt(index);
-    samples.push_back({open.sample(index), prompt.text, open.rollout(index).text, prompt.answer,
-                       open.extra(index)});
+    samples.push_back({open.sample(index), prompt.text, std::string(open.response(index)),
+                       prompt.answer, open.extra(index)});
   }
   open_.emplace(graders_.add(std::move(samples)), std::move(open));
 }
@@ -30,8 +30,8 @@ std::optional<GradedShard> CommandScoring::take() {
   PendingShard& open = entry.mapped();
   for (std::size_t index = 0; index < batch->second.size(); ++index) {
     const reward::Verdict& verdict = batch->second[index];
-    Score score = sources_.grading->grader->score(verdict.reply, open.rollout(index).text,
-                                                  open.rollout(index).finish == FinishReason::stop);
+    Score score =
+        sources_.grading->grader->score(verdict.reply, open.response(index), open.has_ended(index));
     score.clock_ended = reward::has_ended_the_judging(verdict);
     open.put(index, std::move(score), verdict.seconds);
   }

@@ -5,6 +5,7 @@
 #include "base/numbers/hash.hpp"
 #include "run/context/prompt_book.hpp"
 #include "run/context/run_context.hpp"
+#include "run/messages/actions.hpp"
 #include "run/messages/purposes.hpp"
 
 #include <algorithm>
@@ -61,12 +62,13 @@ std::optional<GradedShard> JudgeQuestions::ask(GradedShard shard) {
       of_group.push_back(i);
     }
     for (const std::size_t i : of_group) {
-      const std::string& response = group.rollouts[i].text;
+      const std::string response(last_action(group.rollouts[i]));
       if (!in_pairs) post({prompt.text, response, prompt.answer}, {g, i});
       else if (of_group.size() == 1) shard.scores.scores[g][i].components.back() = 0.5;
       for (const std::size_t j : of_group)
         if (in_pairs && j != i)
-          post({prompt.text, response, prompt.answer, group.rollouts[j].text}, {g, i, j});
+          post({prompt.text, response, prompt.answer, std::string(last_action(group.rollouts[j]))},
+               {g, i, j});
     }
   }
   if (parts.empty()) return shard;

@@ -2,6 +2,7 @@
 #include "run/scoring/pending_shard.hpp"
 
 #include "run/context/prompt_book.hpp"
+#include "run/scoring/conversation_score.hpp"
 
 namespace rollcall::run {
 
@@ -15,6 +16,8 @@ PendingShard::PendingShard(const VerdictSources& sources, const ShardNotice& not
               .read_s = read_s} {
   const RolloutShard& s = judged_.shard;
   judged_.scores = {s.purpose, s.step, s.round, s.producer, grading_->grader->components(), {}};
+  auto& names = judged_.scores.component_names;
+  names.insert(names.end(), grading_->environment.begin(), grading_->environment.end());
   const PromptBook book(*sources.texts, notice.derived);
   for (std::size_t g = 0; g < s.groups.size(); ++g) {
     const Group& group = s.groups[g];
@@ -24,8 +27,11 @@ PendingShard::PendingShard(const VerdictSources& sources, const ShardNotice& not
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       const Score* stored =
           sources.repeated->find(s.purpose, group.id, group.rollouts[i], prompts_[g]);
-      if (stored == nullptr) asked_.emplace_back(g, i);
-      else scores[i] = *stored, ++judged_.facts.repeated;
+      if (stored != nullptr) scores[i] = *stored, ++judged_.facts.repeated;
+      else if (is_settled(group.rollouts[i]))
+        scores[i] = conversation_score(*grading_->grader, group.rollouts[i],
+                                       grading_->environment.size(), {});
+      else asked_.emplace_back(g, i);
     }
   }
   seconds_.resize(asked_.size());
@@ -38,15 +44,15 @@ std::string PendingShard::sample(std::size_t index) const {
 
 Score PendingShard::judge(std::size_t index) const {
   Score score =
-      grader_of(*grading_, prompt(index))
-          .score(prompt(index), rollout(index).text, rollout(index).finish == FinishReason::stop);
+      grader_of(*grading_, prompt(index)).score(prompt(index), response(index), has_ended(index));
   // The verdict on a judge task says only whether it is correct and well formed.
-  score.components.resize(judged_.scores.component_names.size(), 0.0);
+  score.components.resize(grading_->grader->components().size(), 0.0);
   return score;
 }
 
 void PendingShard::put(std::size_t index, Score score, double seconds) {
-  judged_.scores.scores[asked_[index].first][asked_[index].second] = std::move(score);
+  judged_.scores.scores[asked_[index].first][asked_[index].second] = conversation_score(
+      *grading_->grader, rollout(index), grading_->environment.size(), std::move(score));
   seconds_[index] = seconds;
 }
 

@@ -6,11 +6,13 @@
 #include "core/rollout.hpp"
 #include "run/context/grading.hpp"
 #include "run/context/run_texts.hpp"
+#include "run/messages/actions.hpp"
 #include "run/messages/messages.hpp"
 #include "run/scoring/repeated_verdicts.hpp"
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,7 +36,8 @@ struct VerdictSources {
 
 class PendingShard {
  public:
-  /// Rollouts whose verdicts are in `repeated` get them here; all others are to be graded.
+  /// Rollouts whose verdicts are in `repeated`, and conversations that need no grader, get their
+  /// verdicts here; all others are to be graded.
   PendingShard(const VerdictSources& sources, const ShardNotice& notice, RolloutShard shard,
                double read_s);
 
@@ -46,10 +49,17 @@ class PendingShard {
   const Rollout& rollout(std::size_t index) const {
     return judged_.shard.groups[asked_[index].first].rollouts[asked_[index].second];
   }
+  /// What is graded: the last action of the policy.
+  std::string_view response(std::size_t index) const { return last_action(rollout(index)); }
+  /// Whether no limit of tokens cut it.
+  bool has_ended(std::size_t index) const {
+    const FinishReason finish = rollout(index).finish;
+    return finish == FinishReason::stop || finish == FinishReason::turns;
+  }
   std::string sample(std::size_t index) const;
   /// Asks the verifier of the run. Any thread may call it.
   Score judge(std::size_t index) const;
-  /// Stores a verdict. Several threads may call it at the same time for different `index`.
+  /// Stores a verdict on the last action, with what the environment paid. Several threads may call it at the same time for different `index`.
   void put(std::size_t index, Score score, double seconds);
   GradedShard close() &&;  ///< after the last verdict
 

@@ -29,12 +29,12 @@ std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sampl
 }
 
 RepeatedVerdicts::RepeatedVerdicts(const std::filesystem::path& run_dir,
-                                   const reward::Grader& grader) {
+                                   const reward::Grader& grader, std::size_t environment) {
   if (!grader.is_command() && !reward::runs_code(reward::find_verifier(grader.name()))) return;
   std::vector<std::string> unreadable;
   for (auto& verdict : io::verdicts_to_repeat(run_dir, unreadable)) {
     // The stored score may end with the judge model's component, which that model will add again.
-    verdict.score.components.resize(grader.components().size());
+    verdict.score.components.resize(grader.components().size() + environment);
     stored_.try_emplace(sample_id(verdict.purpose, verdict.group, verdict.sample),
                         content_hash(verdict.prompt, verdict.answer, verdict.response),
                         std::move(verdict.score));

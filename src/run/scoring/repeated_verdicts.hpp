@@ -5,6 +5,7 @@
 #include "core/rollout.hpp"
 #include "reward/verifier.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -19,8 +20,9 @@ std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sampl
 class RepeatedVerdicts {
  public:
   /// Reads set_aside in the run folder where verdicts come from a command or from programs: other
-  /// verifiers have no clock.
-  RepeatedVerdicts(const std::filesystem::path& run_dir, const reward::Grader& grader);
+  /// verifiers have no clock. `environment`: number of components that an environment reports.
+  RepeatedVerdicts(const std::filesystem::path& run_dir, const reward::Grader& grader,
+                   std::size_t environment = 0);
   /// The stored score of this sample if prompt, reference and response are the same; otherwise
   /// null.
   const Score* find(Purpose purpose, const GroupId& group, const Rollout& rollout,

@@ -91,7 +91,7 @@ ScoringStage::ScoringStage(RunContext& context, Mailbox& mail, reward::Spawner* 
     : context_(&context),
       mail_(&mail),
       kept_(kept),
-      repeated_(context.run_dir, *context.grading.grader),
+      repeated_(context.run_dir, *context.grading.grader, context.grading.environment.size()),
       sources_{&context.texts, &context.grading, &repeated_} {
   if (!context.config.judge.model.empty()) questions_.emplace(context, mail);
   if (context.grading.grader->is_command()) {

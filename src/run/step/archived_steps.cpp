@@ -12,6 +12,7 @@
 #include "run/context/more_positions.hpp"
 #include "run/context/run_texts.hpp"
 #include "run/folder/run_folder.hpp"
+#include "run/messages/actions.hpp"
 #include "run/messages/purposes.hpp"
 #include "run/step/group_training.hpp"
 
@@ -217,7 +218,7 @@ void ArchivedSteps::check(const Group& group) const {
     if (length > positions_)
       refuse(fmt::format("{} tokens, but the model has {} positions", length, positions_),
              more_positions(*config_, length));
-    if (const std::string text = texts_->format->answer_text(answer_ids(rollout));
+    if (const std::string text = rollout_text(*texts_->format, rollout);
         text != rollout.text && older_text(*texts_->format, rollout) != rollout.text)
       refuse(fmt::format(
                  "tokens that decode to \"{}\" with the tokenizer \"{}\" but were stored as \"{}\"",

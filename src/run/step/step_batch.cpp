@@ -399,6 +399,7 @@ std::int64_t policy_tokens(const Rollout& rollout) {
 }
 
 std::size_t guide_tokens(const Group& group) {
+  if (group.rollouts.front().opening != 0) return 0;
   const auto& turns = group.rollouts.front().turns;
   return turns.size() > 1 && turns[1].role == Role::environment ? turns[1].tokens.size() : 0;
 }

@@ -85,7 +85,8 @@ inline const Derivation& asked_for(const Group& group, const Rollout& rollout) {
 std::map<std::string, double> rollout_metrics(const StepBatch& own);
 std::int64_t policy_tokens(const Rollout& rollout);
 std::vector<std::int32_t> policy_ids(const Rollout& rollout);  ///< the tokens of its policy turns
-std::size_t guide_tokens(const Group& group);                  ///< length of the guide's prefix
+/// Length of the guide's prefix; 0 in a group whose rollouts begin with texts ([openings]).
+std::size_t guide_tokens(const Group& group);
 /// The oldest policy version that sampled a token of the group; nothing for a group without policy
 /// tokens.
 std::optional<std::uint64_t> sampled_by(const Group& group);

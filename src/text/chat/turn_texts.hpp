@@ -32,6 +32,7 @@ class TurnTexts {
   /// and before another.
   TurnTexts(const PromptFormat& format, std::string role, const std::string& tools);
 
+  const std::string& role() const { return role_; }  ///< of the messages to come
   /// The tokens from the end of a policy turn to where the policy speaks again. `turn`: its sampled
   /// tokens; where the last one is not the end token that the template writes, the template's end
   /// comes first. Special tokens that a message spells out are removed (text/answer/fill.hpp).

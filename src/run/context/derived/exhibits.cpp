@@ -2,6 +2,7 @@
 #include "run/context/derived/exhibits.hpp"
 
 #include "core/derived_prompt.hpp"
+#include "run/messages/actions.hpp"
 
 #include <utility>
 
@@ -47,7 +48,8 @@ void add_exhibits(std::vector<Specimen>& specimens, const RunConfig& config,
       const bool is_cut = rollout.finish != FinishReason::stop;
       if (score.undecided || (is_cut && kind != DerivedKind::pool)) continue;
       Exhibit exhibit{.sample = rollout.sample, .correct = score.correct, .reward = score.reward};
-      if (kind != DerivedKind::pool) exhibit.text = rollout.text, exhibit.reason = score.reason;
+      if (kind != DerivedKind::pool)
+        exhibit.text = last_action(rollout), exhibit.reason = score.reason;
       if (config.second_pass.kind == "error") exhibit.tokens = said(rollout);
       own.exhibits.push_back(std::move(exhibit));
     }

@@ -6,6 +6,7 @@
 #include "base/numbers/random.hpp"
 #include "method/columns.hpp"
 #include "run/context/run_texts.hpp"
+#include "run/messages/actions.hpp"
 #include "text/answer/fill.hpp"
 
 #include <fmt/format.h>
@@ -187,7 +188,7 @@ std::vector<Specimen> specimens(std::uint64_t seed, const RolloutShard& shard,
       const Score& score = scores.scores[g][i];
       // The text of an answer that was cut off does not show that it was.
       if (score.undecided || rollout.finish != FinishReason::stop) continue;
-      std::string text = rollout.text;
+      std::string text(last_action(rollout));
       const std::uint64_t number = stream.bits(rollout.sample) >> 1U;  // never kNone
       if (score.correct) take_smaller(own.right_number, own.right, number, text);
       else take_smaller(own.wrong_number, own.wrong, number, text);
