@@ -77,9 +77,9 @@ class Step {
   /// A group of one has 1.
   at::Tensor spread(bool population = false) const;
 
-  /// [K] what each turn is paid. The turns of a rollout sum to `reward` and their
-  /// `turns.paid`: what reward pieces change of a rollout's reward counts at its last turn,
-  /// and so does all of it where the step has no column turn/reward.
+  /// [K] what each turn is paid. The turns of a rollout sum to `reward` and their `turns.paid`: what
+  /// reward pieces change of a rollout's reward counts at its last turn, and so does all of it where
+  /// the step has no column turn/reward.
   at::Tensor turn_reward() const;
   /// The sampler's token limit. Throws ConfigError when the sampler states none.
   double horizon() const;

@@ -1,4 +1,5 @@
-// Generalised advantage estimation over one sequence, and at which token turns and rollouts are paid.
+// Generalised advantage estimation over one sequence, and the tokens at which turns and rollouts
+// are paid.
 #pragma once
 
 #include "objective/columns.hpp"
