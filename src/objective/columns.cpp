@@ -67,6 +67,7 @@ at::Tensor differing(const at::Tensor& a, const at::Tensor& b) {
 Step::Step(StepColumns step_columns)
     : columns(checked(std::move(step_columns))),
       shape(columns.group, columns.offsets),
+      turns(columns.offsets, columns.turn_offsets, columns.turn_begin),
       reward(columns.reward) {
   count();
 }
@@ -89,6 +90,19 @@ at::Tensor Step::spread(bool population) const {
   const at::Tensor deviation =
       (shape.group_sum(centred.square()) / (population ? size : (size - 1).clamp_min(1))).sqrt();
   return shape.over_rollouts(at::where(size > 1, deviation, 1.0));
+}
+
+at::Tensor Step::turn_reward() const {
+  at::Tensor paid = reward;
+  if (turns.turns > shape.rollouts) {
+    const auto by_turn = columns.named.find(column::turn_reward);
+    const bool known = by_turn != columns.named.end();
+    expect(!known || is_column(by_turn->second, turns.turns, at::kDouble),
+           "column turn/reward is [K] float64");
+    paid = at::where(turns.ends(), turns.over_turns(known ? reward - columns.reward : reward), 0.0);
+    if (known) paid = by_turn->second + paid;
+  }
+  return turns.paid.defined() ? paid + turns.paid : paid;
 }
 
 double Step::horizon() const {

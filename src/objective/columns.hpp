@@ -7,6 +7,7 @@
 #include "method/columns.hpp"
 #include "objective/objective.hpp"
 #include "objective/step_shape.hpp"
+#include "objective/turn_shape.hpp"
 
 #include <cstdint>
 #include <string>
@@ -36,6 +37,12 @@ double mean_of(const at::Tensor& x, const at::Tensor& weight = {});
 /// [n] bool: whether a[i] and b[i] differ, as base/numbers/differing.hpp has it.
 at::Tensor differing(const at::Tensor& a, const at::Tensor& b);
 
+/// The turns of a step, with what reward pieces pay single ones of them.
+struct PaidTurns : TurnShape {
+  using TurnShape::TurnShape;
+  at::Tensor paid;  ///< [K] in addition to Step::reward; undefined: nothing
+};
+
 /// The columns of a step, or of a mini-batch of it, and what the pieces derive from them. It is
 /// filled in this order: reward, advantage, weights, then trained lengths and denominators.
 class Step {
@@ -45,6 +52,7 @@ class Step {
 
   StepColumns columns;
   StepShape shape;
+  PaidTurns turns;
   at::Tensor reward;  ///< [B] as the reward pieces have shaped it; columns.reward is the verifier's
   at::Tensor token_reward;    ///< [N] rewards of single tokens, in addition to `reward`; undefined:
                               ///< none
@@ -69,6 +77,10 @@ class Step {
   /// A group of one has 1.
   at::Tensor spread(bool population = false) const;
 
+  /// [K] what each turn is paid. The turns of a rollout sum to `reward` and their `turns.paid`: what
+  /// reward pieces change of a rollout's reward counts at its last turn, and so does all of it where
+  /// the step has no column turn/reward.
+  at::Tensor turn_reward() const;
   /// The sampler's token limit. Throws ConfigError when the sampler states none.
   double horizon() const;
   /// Throws ConfigError when the step does not carry the column.

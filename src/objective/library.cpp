@@ -37,6 +37,8 @@ StepColumns tensors_of(const method::StepColumns& step) {
   StepColumns c;
   c.reward = tensor(step.reward), c.group = tensor(step.group),
   c.prompt_level = tensor(step.prompt_level), c.offsets = tensor(step.offsets);
+  c.turn_offsets = optional_tensor(step.turn_offsets),
+  c.turn_begin = optional_tensor(step.turn_begin);
   c.old_logprob = tensor(step.old_logprob), c.rollout_logprob = tensor(step.rollout_logprob);
   c.truncated = tensor(step.truncated).to(at::kBool),
   c.replayed = tensor(step.replayed).to(at::kBool);

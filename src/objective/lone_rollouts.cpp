@@ -65,8 +65,10 @@ bool is_of_tokens(std::string_view name) {
 }
 
 double rollout_value(std::string_view name, const Trial& trial) {
-  if (name == column::correct || name.starts_with("component/")) return trial.right ? 1.0 : 0.0;
+  if (name == column::correct || name == column::turn_reward || name.starts_with("component/"))
+    return trial.right ? 1.0 : 0.0;
   if (name == column::answer) return trial.right ? 0.0 : 1.0;
+  if (name.starts_with("turn/")) return 0.0;  // without an environment
   if (name == column::expert || name == column::version_lag) return 0.0;
   if (name == column::prompt_best_length) return double(kLength);
   return 0.5;  // predictions and earlier results of the prompt

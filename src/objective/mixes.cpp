@@ -157,6 +157,12 @@ void check_pay(const Choice& choice, const Knobs& knobs, Faults& faults) {
           choice[std::size_t(Family::advantage)]),
       "the divergence would cost nothing",
       "set objective.knobs.kl_reward_to=rollout, or an advantage that reads them: gae, macro_gae or batch_whiten");
+  faults.need(
+      keys, !knobs.reward_use.turns_paid || knobs.reward_use.reads_turn_rewards,
+      fmt::format("{}, and advantage {} reads no rewards of turns", named,
+                  choice[std::size_t(Family::advantage)]),
+      "what single turns are paid would change nothing",
+      "set objective.pieces.advantage=turn_center, or another that reads them: gae, macro_gae or batch_whiten");
   for (const auto& column : knobs.reward_use.subtracted())
     faults.need(
         keys, false,

@@ -86,6 +86,8 @@ void Objective::Prepared::take(OfStep of) {
     return column.defined() ? column.index_select(0, tokens) : column;
   };
   step.of_step = &whole;
+  if (whole.turns.paid.defined())
+    step.turns.paid = whole.turns.paid.masked_select(at::isin(whole.turns.rollout, rollouts));
   step.reward = of_rollouts(whole.reward), step.token_reward = of_tokens(whole.token_reward);
   step.advantage = of_tokens(whole.advantage), step.value_target = of_tokens(whole.value_target);
   plain_advantage = of_tokens(of_step->plain_advantage);
@@ -203,11 +205,13 @@ void shape_rewards(const Objective::Resolved& resolved, Objective::Prepared& pre
   for (const auto& [name, reward, each_update] : resolved.rewards) {
     if (!runs(part, each_update)) continue;
     const ShapedReward shaped = reward(step);
-    expect(!each_update || (!shaped.reward.defined() && !shaped.token_reward.defined()),
+    expect(!each_update || (!shaped.reward.defined() && !shaped.token_reward.defined() &&
+                            !shaped.turn_reward.defined()),
            "a reward piece that reads an update's policy leaves rewards alone");
     if (shaped.reward.defined())
       prepared.shaping.emplace_back(name, shaped.reward - step.reward), step.reward = shaped.reward;
     step.token_reward = plus(step.token_reward, shaped.token_reward);
+    step.turns.paid = plus(step.turns.paid, shaped.turn_reward);
     prepared.remember(shaped.statistics);
   }
 }

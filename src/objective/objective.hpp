@@ -42,7 +42,7 @@ struct StepColumns {
   std::uint64_t step = 0;      ///< training step, from 0
   double progress = 0.0;       ///< share of the training steps already done, [0, 1]
   /// Optional columns by name, which single pieces read (Objective::columns() lists them): per
-  /// token [N] ("reference_logprob") or per rollout [B] ("prior").
+  /// token [N] ("reference_logprob"), per rollout [B] ("prior") or per turn [K] ("turn/reward").
   std::map<std::string, at::Tensor> named;
   /// Moving statistics as the step before left them (Objective::statistics), by name; empty at the
   /// start of a run.

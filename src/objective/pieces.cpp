@@ -36,6 +36,7 @@
 #include "objective/advantage/running_baseline.hpp"
 #include "objective/advantage/step_potential.hpp"
 #include "objective/advantage/teacher_gap.hpp"
+#include "objective/advantage/turn_center.hpp"
 #include "objective/advantage/virtual_best.hpp"
 #include "objective/advantage/win_rate.hpp"
 #include "objective/aggregate/balanced.hpp"
@@ -82,6 +83,7 @@
 #include "objective/reward/entropy_controller.hpp"
 #include "objective/reward/entropy_history.hpp"
 #include "objective/reward/flawed.hpp"
+#include "objective/reward/gold_gain.hpp"
 #include "objective/reward/gradient_novelty.hpp"
 #include "objective/reward/group_length.hpp"
 #include "objective/reward/history_length.hpp"
@@ -201,6 +203,7 @@ constexpr Piece<RewardFunction> reward_table[] = {
   row<RewardFunction, CosineLength>(),
   row<RewardFunction, MovingNorm>(),
   row<RewardFunction, DifficultyScale>(),
+  row<RewardFunction, GoldGain>(),
 };
 constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, GroupNorm>(),
@@ -240,6 +243,7 @@ constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, RandomSign>(),
   row<AdvantageFunction, BalancedCenter>(),
   row<AdvantageFunction, HintedGroups>(),
+  row<AdvantageFunction, TurnCenter>(),
 };
 constexpr Piece<RatioFunction> ratio_table[] = {
   row<RatioFunction, TokenRatio>(),

@@ -16,6 +16,7 @@ struct ShapedReward {
   at::Tensor reward;        ///< [B] replaces Step::reward
   at::Tensor token_reward;  ///< [N] added to Step::token_reward; undefined: nothing
   std::map<std::string, double> statistics;
+  at::Tensor turn_reward{};  ///< [K] added to PaidTurns::paid; undefined: nothing
 };
 
 struct Advantage {

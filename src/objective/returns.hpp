@@ -1,4 +1,5 @@
-// Generalised advantage estimation over one sequence, shared by the pieces that have a critic.
+// Generalised advantage estimation over one sequence, and the tokens at which turns and rollouts
+// are paid.
 #pragma once
 
 #include "objective/columns.hpp"
@@ -19,13 +20,37 @@ inline void gae_backwards(const double* reward, const double* value, std::int64_
   }
 }
 
-/// [N] rewards of single tokens: Step::token_reward, and the rollout's reward at its last token.
+/// Whether some turn is paid for itself: a rollout has several, or a reward piece pays turns.
+inline bool pays_turns(const Step& step) {
+  return step.turns.turns > step.shape.rollouts || step.turns.paid.defined();
+}
+
+/// [K] bool, the turns whose pay counts at their own last token: all with tokens but the last of
+/// their rollout.
+inline at::Tensor pay_before_the_end(const Step& step) {
+  return step.turns.ends().logical_not().logical_and(step.turns.last >= 0);
+}
+
+/// [B] what counts at the rollout's last token: its reward, less what turns before have been paid
+/// at their own.
+inline at::Tensor pay_at_the_end(const Step& step) {
+  if (!pays_turns(step)) return step.reward;
+  return step.turns.rollout_sum(step.turn_reward().masked_fill(pay_before_the_end(step), 0.0));
+}
+
+/// [N] rewards of single tokens: Step::token_reward, that of each turn at its last token, and the
+/// rest of the rollout's reward at the rollout's last token.
 inline at::Tensor rewards_of_tokens(const Step& step) {
   at::Tensor reward = step.token_reward.defined() ? step.token_reward.clone()
                                                   : at::zeros({step.shape.tokens}, at::kDouble);
+  if (pays_turns(step)) {
+    const at::Tensor before = pay_before_the_end(step);
+    reward.index_add_(0, step.turns.last.masked_select(before),
+                      step.turn_reward().masked_select(before));
+  }
   const at::Tensor filled = (step.shape.length > 0).nonzero().squeeze(1);
   return reward.index_add_(0, step.columns.offsets.slice(0, 1).index_select(0, filled) - 1,
-                           step.reward.index_select(0, filled));
+                           pay_at_the_end(step).index_select(0, filled));
 }
 
 /// [N] standardised over all tokens of the step: (x - mean) / (spread + 1e-8), where the spread

@@ -32,6 +32,8 @@ constexpr Row kRows[] = {
     {"entropy_controller", Sight::unheard, Effect::leaves},
     {"entropy_history", Sight::unheard, Effect::leaves},
     {"flawed", Sight::rollouts, Effect::replaces},
+    // it pays turns, and the rollout's reward stays
+    {"gold_gain", Sight::unheard, Effect::changes},
     {"gradient_novelty", Sight::update, Effect::replaces},
     {"group_length", Sight::rollouts, Effect::changes},
     {"history_length", Sight::update, Effect::changes},

@@ -62,6 +62,9 @@ class RewardUse {
   void pays_tokens(std::function<bool()> when);
   bool tokens_paid() const;
 
+  bool reads_turn_rewards = false;  ///< the advantage reads Step::turn_reward()
+  bool turns_paid = false;          ///< a reward piece pays single turns
+
   /// For an advantage that subtracts from the reward a column on the scale of the verifier's
   /// reward; `what` gives the column's name.
   void subtracts_verifiers(std::function<bool()> when, std::function<std::string()> what);

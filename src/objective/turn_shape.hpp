@@ -26,6 +26,7 @@ class TurnShape {
   at::Tensor turn;     ///< [N] int64, the turn of each token
   at::Tensor last;     ///< [K] int64, the last token of each turn; -1 for a turn without tokens
 
+  at::Tensor ends() const;  ///< [K] bool, the last turn of each rollout
   at::Tensor turn_sum(const at::Tensor& per_token) const;      ///< [N] -> [K]
   at::Tensor turn_mean(const at::Tensor& per_token) const;     ///< [N] -> [K], 0 without tokens
   at::Tensor over_tokens(const at::Tensor& per_turn) const;    ///< [K] -> [N]

@@ -1,4 +1,4 @@
-// The conformance suite: eight properties that every row of recipes.cpp must have. The rows come
+// The conformance suite: nine properties that every row of recipes.cpp must have. The rows come
 // from the table, so none can be missed.
 #include "exceptions.hpp"
 #include "hand_worked.hpp"
@@ -250,6 +250,50 @@ TEST_P(Conformance, epochs_and_mini_batches_change_nothing_frozen) {
           Objective::statistics(*objective.prepare(random_step({3, 2}, seed + 100, 0.3).columns()));
     EXPECT_TRUE(updates_take_what_the_step_says(s, step, 1 + seed % 4)) << "seed " << seed;
   }
+}
+
+// Property 9. A rollout of one turn is what a rollout without turns is, to the bit; and what holds of
+// single answers holds of conversations.
+TEST_P(Conformance, one_turn_each_is_no_turns) {
+  EXPECT_TRUE(rc::check([&] {
+    PlainStep step = later(step_with_experts());
+    const Result without = evaluate(objective, step);
+    step.with_offsets = true;
+    const Result with = evaluate(objective, step);
+    RC_ASSERT(with.loss == without.loss && with.derivative == without.derivative);
+    RC_ASSERT(with.entropy_derivative == without.entropy_derivative);
+    RC_ASSERT(with.value_derivative == without.value_derivative);
+    RC_ASSERT(with.metrics == without.metrics);
+  }));
+}
+
+TEST_P(Conformance, conversations_are_cut_and_ordered_as_answers_are) {
+  EXPECT_TRUE(rc::check([&] {
+    const PlainStep step = in_turns(later(step_with_experts()));
+    std::vector<std::vector<std::int64_t>> micro_batches(3);
+    for (const auto i : step.all())
+      micro_batches[std::size_t(step.rollouts[std::size_t(i)].group) % 3].push_back(i);
+    const Result whole = evaluate(objective, step), cut = evaluate(objective, step, micro_batches);
+    RC_ASSERT(all_finite(whole));
+    RC_ASSERT(near(whole.loss, cut.loss) && near(whole.derivative, cut.derivative, 1e-14));
+    std::mt19937 engine(*rc::gen::arbitrary<std::uint32_t>());
+    const auto [shuffled, order] = shuffle(step, engine);
+    const Result other = evaluate(objective, shuffled);
+    RC_ASSERT(near(rearrange(step, whole.derivative, order), other.derivative, 1e-7));
+  }));
+}
+
+TEST_P(Conformance, conversations_of_any_log_ratio_are_finite) {
+  EXPECT_TRUE(
+      rc::check([&] { RC_ASSERT(all_finite(evaluate(objective, in_turns(any_step(500.0))))); }));
+}
+
+TEST_P(Conformance, updates_take_the_turns_of_the_step) {
+  if (excused("mini_batches")) GTEST_SKIP();
+  const Subject s(GetParam());
+  for (std::uint32_t seed = 0; seed < 3; ++seed)
+    EXPECT_TRUE(updates_take_what_the_step_says(s, in_turns(random_step({3, 1, 4}, seed, 0.3)), 2))
+        << "seed " << seed;
 }
 
 // Property 8. The number worked out by hand.

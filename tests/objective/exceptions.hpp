@@ -29,5 +29,6 @@ std::vector<Exception> excused_baselines();
 std::vector<Exception> excused_shaping();
 std::vector<Exception> excused_credit();
 std::vector<Exception> excused_updates();
+std::vector<Exception> excused_turns();
 
 }  // namespace rollcall::objective::test

@@ -58,5 +58,6 @@ HandWorkedTable worked_credit();
 HandWorkedTable worked_shares();
 HandWorkedTable worked_rewards();
 HandWorkedTable worked_second_pass();
+HandWorkedTable worked_turns();
 
 }  // namespace rollcall::objective::test

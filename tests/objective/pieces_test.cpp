@@ -104,7 +104,8 @@ TEST(Pieces, RewardsEqualTheirPlainLoops) {
     EXPECT_TRUE(rc::check(name, [&] {
       const PlainStep step = busy_step();
       const ShapedReward shaped = make(rewards(), name)(Step(step.columns()));
-      spoke = spoke || shaped.token_reward.defined() || !shaped.statistics.empty();
+      spoke = spoke || shaped.token_reward.defined() || shaped.turn_reward.defined() ||
+              !shaped.statistics.empty();
       if (!shaped.reward.defined()) return;
       const Column got = values(shaped.reward);
       for (std::size_t i = 0; i < got.size(); ++i)

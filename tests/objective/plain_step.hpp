@@ -3,11 +3,13 @@
 #pragma once
 
 #include "core/derivation.hpp"
+#include "core/rollout.hpp"
 #include "objective/columns.hpp"
 #include "objective/objective.hpp"
 
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -16,6 +18,14 @@
 #include <vector>
 
 namespace rollcall::objective::test {
+
+/// A turn of a conversation: how many policy tokens it has and what the environment made of it.
+struct PlainTurn {
+  std::size_t length = 1;
+  double reward = 0.0;
+  std::int64_t state = 0, kind = 0, flags = 0;
+  double gold = -1.0;  ///< mean log-prob of the reference answer behind it
+};
 
 struct PlainRollout {
   std::int64_t group = 0;
@@ -35,6 +45,13 @@ struct PlainRollout {
          greedy = 0, expert = 0, lag = 0, tier = 0, derived = 0;
   std::map<std::string, double> components{};
   std::int64_t key = 0;
+  std::vector<PlainTurn> turns{};  ///< empty: one turn of all tokens, in the state `state`
+  std::int64_t state = 0;
+  double gold_before = -1.5;  ///< mean log-prob of the reference answer before the first turn
+  /// The turns; a rollout without any has one, which is paid its reward.
+  std::vector<PlainTurn> all_turns() const {
+    return turns.empty() ? std::vector<PlainTurn>{{length(), reward, state}} : turns;
+  }
   std::size_t length() const { return old.size(); }
 };
 
@@ -49,6 +66,7 @@ struct PlainStep {
   std::vector<double> trains{};    ///< [B] what the scheduler lets train; empty: all
   std::vector<double> keep{};  ///< [N] what earlier weight pieces kept, for plain weights; empty:
                                ///< all tokens
+  bool with_offsets = false;   ///< columns() says where turns begin also where each rollout has one
   std::map<std::string, std::string> knobs{};  ///< settings that plain pieces are to use instead of
                                                ///< their defaults
 
@@ -87,6 +105,30 @@ struct PlainStep {
       aa += a.gradient[k] * a.gradient[k], bb += b.gradient[k] * b.gradient[k],
           ab += a.gradient[k] * b.gradient[k];
     return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0.0;
+  }
+  /// Where turns begin, and what columns of turns hold.
+  void add_turns(StepColumns& c) const {
+    std::vector<double> reward, state, kind, flags, gold;
+    std::vector<std::int64_t> offsets{0}, begin{0};
+    bool several = with_offsets;
+    for (const auto& r : rollouts) {
+      for (const PlainTurn& turn : r.all_turns()) {
+        reward.push_back(turn.reward), gold.push_back(turn.gold);
+        state.push_back(double(turn.state)), kind.push_back(double(turn.kind)),
+            flags.push_back(double(turn.flags));
+        begin.push_back(begin.back() + std::int64_t(turn.length));
+      }
+      offsets.push_back(std::int64_t(reward.size()));
+      several = several || r.turns.size() > 1;
+    }
+    if (several)
+      c.turn_offsets = at::tensor(offsets, at::kLong), c.turn_begin = at::tensor(begin, at::kLong);
+    c.named[column::turn_reward] = at::tensor(reward, at::kDouble);
+    c.named[column::turn_state] = at::tensor(state, at::kDouble);
+    c.named[column::turn_kind] = at::tensor(kind, at::kDouble);
+    c.named[column::turn_flags] = at::tensor(flags, at::kDouble);
+    c.named[column::gold_logprob] = at::tensor(gold, at::kDouble);
+    c.named[column::gold_logprob_before] = per_rollout(&PlainRollout::gold_before);
   }
   void add_optional(StepColumns& c) const {
     std::vector<double> cosines;
@@ -157,6 +199,7 @@ struct PlainStep {
     if (!trains.empty()) c.trains = at::tensor(trains, at::kDouble);
     c.seed = 7, c.step = index, c.progress = progress, c.statistics = statistics;
     add_optional(c);
+    add_turns(c);
     return c;
   }
 
@@ -239,6 +282,7 @@ inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t 
       r.components = {{"correct", r.correct}, {"format", double(engine() % 2)}};
       r.key = std::int64_t(engine());
       r.gradient = {double(r.key % 7) - 3, double(r.key / 7 % 7) - 3, double(r.key / 49 % 7) - 3};
+      r.state = r.key % 3;
       add_reasoning(r);
       r.components["sound"] = double(r.key % 3 == 0),
       r.components["votes"] = double(r.key / 3 % 5) / 4;
@@ -280,6 +324,28 @@ inline PlainStep step_with_experts() {
   PlainStep step = any_step();
   step.index = std::uint64_t(*any_of(0, 1000));
   for (auto& r : step.rollouts) r.expert = double(r.key % 4 == 0), derive(r);
+  return step;
+}
+
+/// Gives three rollouts in four turns of their own, up to three, of which some may be empty, and
+/// shares their tokens and their reward out among them.
+inline PlainStep in_turns(PlainStep step) {
+  for (auto& r : step.rollouts) {
+    const auto count = 1 + r.key % 4;
+    if (count > 3) continue;
+    std::size_t left = r.length();
+    double rest = r.reward;
+    for (std::int64_t k = 1; k <= count; ++k) {
+      PlainTurn turn;
+      turn.length = k == count ? left : std::min(left, std::size_t(r.key / (5 * k) % 3));
+      turn.reward = k == count ? rest : 0.25 * double(r.key / (7 * k) % 3);
+      left -= turn.length, rest -= turn.reward;
+      turn.state = r.key / (11 * k) % 3, turn.kind = r.key / (13 * k) % 2;
+      turn.flags = r.key / (17 * k) % 2 == 0 ? 0 : turn_flag::patched;
+      turn.gold = -0.2 * double(1 + r.key / (19 * k) % 5);
+      r.turns.push_back(turn);
+    }
+  }
   return step;
 }
 

@@ -1,6 +1,6 @@
 // Advantage batch_whiten: discounted token returns, standardised over all tokens of the step.
 //   R_it = gamma^(T_i - 1 - t) * r_i + sum_{s >= t} gamma^(s - t) r_is,  r_is: rewards of single
-//   tokens (Step::token_reward)
+//   tokens (Step::token_reward) and of turns, each at its last token
 //   A_it = (R_it - mean(R)) / (std(R) + eps), moments over the step's N policy tokens
 // Source: REINFORCE++, arXiv:2501.03262, section 3 (gamma 1: the reward comes with the last token;
 //   the divergence from the reference is charged token by token). The paper leaves the estimator
@@ -28,12 +28,13 @@ struct BatchWhiten {
     knobs.number("gamma", gamma, {0.0, 1.0}, "discount of the reward per token that still follows");
     knobs.number("adv_eps", eps, {1e-12, 1.0},
                  "added to the standard deviation over the step's tokens");
-    knobs.reward_use.reads_token_rewards = true;
+    knobs.reward_use.reads_token_rewards = knobs.reward_use.reads_turn_rewards = true;
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor returns =
-        step.token_reward.defined() ? returns_of_tokens(step) : returns_of_rollouts(step);
+    const at::Tensor returns = step.token_reward.defined() || pays_turns(step)
+                                   ? returns_of_tokens(step)
+                                   : returns_of_rollouts(step);
     const double count = double(std::max<std::int64_t>(step.shape.tokens, 1));
     const at::Tensor centred = returns - mean_of(returns);
     return centred / ((centred.square().sum() / count).sqrt() + eps);

@@ -40,7 +40,7 @@ struct Gae {
                  "rollouts at the token limit: ended there, or their last value carried on");
     knobs.choice("whiten", whiten, {"off", "on"}, "advantages standardised over the step's tokens");
     knobs.needs.column(column::value);
-    knobs.reward_use.reads_token_rewards = true;
+    knobs.reward_use.reads_token_rewards = knobs.reward_use.reads_turn_rewards = true;
   }
 
   Advantage operator()(const Step& step) const {
@@ -60,7 +60,8 @@ struct Gae {
     at::Tensor reward = rewards_of_tokens(step).contiguous(), out = at::zeros_like(reward);
     const auto cut = step.columns.truncated.accessor<bool, 1>();
     const auto offset = step.columns.offsets.accessor<std::int64_t, 1>();
-    const auto outcome = step.reward.accessor<double, 1>();
+    const at::Tensor at_end = pay_at_the_end(step);
+    const auto outcome = at_end.accessor<double, 1>();
     auto *r = reward.data_ptr<double>(), *a = out.data_ptr<double>();
     const auto* v = value.const_data_ptr<double>();
     for (std::int64_t i = 0; i < step.shape.rollouts; ++i) {

@@ -45,7 +45,7 @@ struct MacroGae {
     knobs.choice("macro_pool", pool, {"mean", "last", "position"},
                  "reward and value of a segment from its tokens");
     knobs.needs.column(column::value);
-    knobs.reward_use.reads_token_rewards = true;
+    knobs.reward_use.reads_token_rewards = knobs.reward_use.reads_turn_rewards = true;
     knobs.needs.column([this] { return border == Border::perplexity; }, column::reference_logprob);
   }
 

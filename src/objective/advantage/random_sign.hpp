@@ -16,7 +16,9 @@ struct RandomSign {
   static constexpr std::uint64_t purpose = 0x516E;  // address of the random numbers
 
   // Every reward is accepted, because a control replaces nothing but the advantage of a row.
-  void bind(Knobs& knobs) { knobs.reward_use.reads_token_rewards = true; }
+  void bind(Knobs& knobs) {
+    knobs.reward_use.reads_token_rewards = knobs.reward_use.reads_turn_rewards = true;
+  }
 
   at::Tensor operator()(const Step& step) const {
     return step.shape.over_tokens(

@@ -17,6 +17,7 @@ const std::vector<Exception>& exceptions() {
              excused_shaping,
              excused_credit,
              excused_updates,
+             excused_turns,
          }) {
       for (auto& exception : part()) joined.push_back(std::move(exception));
     }

@@ -22,6 +22,7 @@ const HandWorkedTable& hand_worked() {
              worked_shares,
              worked_rewards,
              worked_second_pass,
+             worked_turns,
          }) {
       for (const auto& [name, worked] : part()) {
         if (!all.emplace(name, worked).second)
