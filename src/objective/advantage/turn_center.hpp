@@ -92,9 +92,12 @@ struct TurnCenter {
       if (spread == Spread::sqrt) c = c / turns.returns(at::ones_like(c), 1.0, restart).sqrt();
     }
     at::Tensor a = turns.over_turns(outcome_weight * of_rollouts(step)) + turn_weight * c;
-    if (whole_weight > 0.0)
-      a = a + whole_weight * turns.centred(x, at::zeros_like(turns.index),
-                                           TurnShape::Centre::standard, alone, eps);
+    if (whole_weight > 0.0) {
+      // A turn without tokens, as of a rollout that was lost, is compared with none.
+      const at::Tensor whole =
+          at::where(turns.length > 0, at::zeros_like(turns.index), -1 - at::arange(turns.turns));
+      a = a + whole_weight * turns.centred(x, whole, TurnShape::Centre::standard, alone, eps);
+    }
     return turns.over_tokens(a);
   }
 
