@@ -84,5 +84,16 @@ TEST(CheckSecondPass, RefusesWhatDoesNotGoWithIt) {
   }
 }
 
+TEST(CheckSecondPass, RefusesPoolsOfPromptsWithHelp) {
+  RunConfig config;
+  config.scheduler.policy = "ghpo";
+  config.second_pass.kind = "pool";
+  expect_told(told(config), "the scheduler asks prompts again with help");
+  config.second_pass.kind = "refinement";
+  EXPECT_EQ(told(config), "");
+  config.second_pass.kind = "pool", config.scheduler.policy = "uniform";
+  EXPECT_EQ(told(config), "");
+}
+
 }  // namespace
 }  // namespace rollcall::run

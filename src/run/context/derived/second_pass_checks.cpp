@@ -71,6 +71,13 @@ void check_second_pass(const RunConfig& c, const method::Objective& objective, F
         "an answer would begin twice, as the guide says and as the mended one does");
   apart(s.kind != "pool" || c.guide.share == 0.0, "guide.share", "guide.share is above 0",
         "the guide would begin the answers of a pool otherwise than those that are drawn again");
+  faults.check({"second_pass.kind", "scheduler.policy", "scheduler."}, [&] {
+    require<ConfigError>(
+        s.kind != "pool" || policy_without_prompts(c)->traits().tiers == 0,
+        fmt::format("{}, and the scheduler asks prompts again with help", on),
+        "the pool of a prompt with help would be asked without it",
+        "choose another scheduler.policy (or scheduler.rounds), or leave second_pass.kind out");
+  });
   apart(s.buffer == 0.0 || c.reward.command.empty(), "reward.command", "reward.command is set",
         "the row of a task's file is not kept with an answer of an earlier step");
 }
