@@ -296,6 +296,27 @@ TEST(SecondPass, InterventionsGoOnFromAMendedLine) {
             context.texts.prompt_tokens[std::size_t(Split::train)][7]);
 }
 
+/// A beginning that was given is a part of the answer's text, so the lines are found behind it.
+TEST(SecondPass, InterventionsKeepTheBeginningThatWasGiven) {
+  const io::test::RunFolder folder;
+  RunContext context = job(folder.path());
+  context.config.second_pass.kind = "error";
+  const text::Tokenizer& tokenizer = *context.texts.tokenizer;
+  Played step;
+  step.add(7, "-");
+  Rollout& rollout = step.shard.groups[0].rollouts[0];
+  rollout.text = "one\nbad\nend";
+  rollout.turns = {{Role::prompt, {1}},
+                   {Role::environment, tokenizer.encode("one\n")},
+                   {Role::policy, tokenizer.encode("bad\nend")}};
+  SecondPass pass = pass_of(context);
+  const DerivedRound errors = pass.next(step.specimens(context.config), step.reports);
+  const Played more = with_errors(step, errors, {"bad\ngood"});
+  const DerivedRound round = pass.next(more.specimens(context.config), more.reports);
+  ASSERT_EQ(round.prompts.size(), 1U);
+  EXPECT_EQ(round.prompts[0].given, tokenizer.encode("one\ngood\n"));
+}
+
 TEST(PromptBook, KnowsTheRowBehindADerivedPrompt) {
   const io::test::RunFolder folder;
   RunContext context = job(folder.path());

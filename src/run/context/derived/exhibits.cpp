@@ -4,6 +4,7 @@
 #include "core/derived_prompt.hpp"
 #include "run/messages/actions.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace rollcall::run {
@@ -20,11 +21,14 @@ bool is_shown(const SecondPassSection& settings, DerivedKind kind) {
   }
 }
 
-/// The tokens of the policy, without those that were given.
+/// The tokens of the last action, with a beginning that was given: those of last_action().
 std::vector<std::int32_t> said(const Rollout& rollout) {
+  const ActionTurns action = actions_of(rollout).back();
   std::vector<std::int32_t> ids;
-  for (const Turn& turn : rollout.turns)
-    if (turn.role == Role::policy) ids.insert(ids.end(), turn.tokens.begin(), turn.tokens.end());
+  for (std::size_t t = action.first; t < std::min(action.last, rollout.turns.size()); ++t) {
+    const auto& tokens = rollout.turns[t].tokens;
+    ids.insert(ids.end(), tokens.begin(), tokens.end());
+  }
   return ids;
 }
 
