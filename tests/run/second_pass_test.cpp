@@ -2,6 +2,7 @@
 // bounds and in whatever parts the step came.
 #include "run/coordinator/steps/second_pass.hpp"
 
+#include "base/errors/error.hpp"
 #include "io/sample_run.hpp"
 #include "run/context/derived/exhibits.hpp"
 #include "run/context/derived/second_pass_texts.hpp"
@@ -229,6 +230,31 @@ TEST(SecondPass, LeavesOutWhatTheModelHasNoRoomFor) {
   EXPECT_TRUE(pass.next(step.specimens(context.config), step.reports).groups.empty());
   EXPECT_EQ(pass.metrics({}).at("second_pass/left_out"), 2.0);
   EXPECT_LE(longest_asked(context.config, context.texts, 128), 128 - 16);
+}
+
+TEST(SecondPass, TextsThatNeverFitAreRefused) {
+  const io::test::RunFolder folder;
+  RunContext context = job(folder.path());
+  SecondPassSection& s = context.config.second_pass;
+  const auto told = [&] {
+    try {
+      check_second_pass_room(context.config, context.texts, 128);
+    } catch (const ConfigError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(told(), "");
+  s.refinement = std::string(120, '-') + "{prompt}{response}";
+  EXPECT_NE(told().find("second_pass.refinement has"), std::string::npos) << told();
+  s.kind = "error";
+  EXPECT_EQ(told(), "") << "nothing is refined";
+  s.buffer = 0.5;
+  EXPECT_NE(told().find("second_pass.refinement has"), std::string::npos) << told();
+  s.error = s.refinement;
+  EXPECT_NE(told().find("second_pass.error has"), std::string::npos) << told();
+  s.kind = "pool", s.buffer = 0.0;
+  EXPECT_EQ(told(), "");
 }
 
 /// The step with the answers to the errors that `round` asks.
