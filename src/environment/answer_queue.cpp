@@ -6,10 +6,9 @@
 namespace rollcall::environment {
 
 void AnswerQueue::put(std::uint64_t conversation, Answer answer) {
-  {
-    const std::lock_guard lock(mutex_);
-    answers_.emplace_back(conversation, std::move(answer));
-  }
+  // Who takes the answer may end the queue, so nothing of it is used once the lock is free.
+  const std::lock_guard lock(mutex_);
+  answers_.emplace_back(conversation, std::move(answer));
   came_.notify_one();
 }
 
