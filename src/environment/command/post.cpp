@@ -53,7 +53,7 @@ void Post::fail(std::exception_ptr failure, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   failure_ = std::move(failure);
   for (const auto& [id, asked] : wanted_)
-    asked.second->put(asked.first, {.reason = reason, .loss = Loss::died});
+    asked.second->put(asked.first, {.reason = reason, .loss = Loss::told});
   wanted_.clear(), items_.clear();
 }
 
