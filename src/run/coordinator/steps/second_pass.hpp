@@ -36,8 +36,8 @@ class SecondPass {
                     const std::vector<GroupReport>& reports);
 
   /// second_pass/KIND_groups, _rollouts and _correct for each kind that the step has asked, and
-  /// second_pass/rollouts and /left_out; empty where the run has neither a second pass nor a buffer. `reports`: on
-  /// derived groups, before verdicts are permuted.
+  /// second_pass/rollouts and /left_out; empty where the run has neither a second pass nor a
+  /// buffer. `reports`: on derived groups, before verdicts are permuted.
   std::map<std::string, double> metrics(const std::vector<GroupReport>& reports) const;
 
  private:
