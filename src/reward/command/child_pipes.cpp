@@ -20,7 +20,7 @@ constexpr int kPiecesOfErrors = 4;
 
 void ChildPipes::send(const std::string& line) {
   // Where some bytes always wait, those that were written must go, too.
-  if (written_ > to_write_.size() / 2) to_write_.erase(0, std::exchange(written_, 0));
+  if (written_ > to_write_.size() / 2) to_write_.erase(0, std::exchange(written_, 0U));
   to_write_ += line;
   write();
 }
