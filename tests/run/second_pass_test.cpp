@@ -322,6 +322,21 @@ TEST(SecondPass, InterventionsGoOnFromAMendedLine) {
             context.texts.prompt_tokens[std::size_t(Split::train)][7]);
 }
 
+TEST(SecondPass, ErrorsThatWereCutAreCounted) {
+  const io::test::RunFolder folder;
+  RunContext context = job(folder.path());
+  context.config.second_pass.kind = "error";
+  Played step;
+  step.add(7, "--");
+  SecondPass pass = pass_of(context);
+  const DerivedRound errors = pass.next(step.specimens(context.config), step.reports);
+  ASSERT_EQ(errors.groups.size(), 2U);
+  Played more = with_errors(step, errors, {"quotes nothing"});
+  more.add(errors.groups[1].id, "x", errors.groups[1].from);
+  EXPECT_TRUE(pass.next(more.specimens(context.config), more.reports).groups.empty());
+  EXPECT_EQ(pass.metrics({}).at("second_pass/left_out"), 2.0);
+}
+
 /// A beginning that was given is a part of the answer's text, so the lines are found behind it.
 TEST(SecondPass, InterventionsKeepTheBeginningThatWasGiven) {
   const io::test::RunFolder folder;

@@ -206,8 +206,9 @@ DerivedRound SecondPass::second(const std::vector<Specimen>& specimens) {
       derived->given = std::move(*beginning);
     }
     if (derived && fits(*derived)) ask(std::move(*derived), round);
-    else ++left_out_;
   }
+  // Errors that were cut or have no verdict have no specimen.
+  left_out_ += std::int64_t(named_.size() - round.groups.size());
   return round;
 }
 
