@@ -88,6 +88,18 @@ TEST(CheckSecondPass, RefusesWhatDoesNotGoWithIt) {
   }
 }
 
+TEST(CheckSecondPass, RefusesMendedLinesOfConversations) {
+  RunConfig config = refining();
+  config.environment.command = {"./world"};
+  EXPECT_EQ(told(config), "");
+  config.second_pass.kind = "error", config.second_pass.placement = "own_group";
+  expect_told(told(config), "the policy talks with an environment");
+  config.environment.command.clear(), config.task.name = "key_door";
+  expect_told(told(config), "the policy talks with an environment");
+  config.task.name = "sorting";
+  EXPECT_EQ(told(config), "");
+}
+
 TEST(CheckSecondPass, RefusesPoolsOfPromptsWithHelp) {
   RunConfig config;
   config.scheduler.policy = "ghpo";

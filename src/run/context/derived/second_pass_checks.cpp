@@ -4,6 +4,7 @@
 #include "method/columns.hpp"
 #include "run/context/derived/exhibits.hpp"
 #include "run/context/step_bounds.hpp"
+#include "task/task.hpp"
 
 #include <fmt/format.h>
 
@@ -79,6 +80,13 @@ void check_second_pass(const RunConfig& c, const method::Objective& objective, F
         fmt::format("{}, and the scheduler asks prompts again with help", by_kind),
         "the pool of a prompt with help would be asked without it",
         "choose another scheduler.policy (or scheduler.rounds), or leave second_pass.kind out");
+  });
+  faults.check({"second_pass.kind", "environment.name", "environment.command", "task.name"}, [&] {
+    require<ConfigError>(
+        s.kind != "error" || !task::has_environment(c),
+        fmt::format("{}, and the policy talks with an environment", by_kind),
+        "a mended line of a later turn would stand in the first one",
+        "choose refinement, leave second_pass.kind out, or choose a task without an environment");
   });
   apart(!goes_on || c.reward.command.empty(), by_buffer, "reward.command", "reward.command is set",
         "the row of a task's file is not kept with an answer of an earlier step");
