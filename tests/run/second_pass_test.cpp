@@ -314,7 +314,13 @@ TEST(SecondPass, InterventionsGoOnFromAMendedLine) {
   EXPECT_EQ(round.groups[0].first_sample, 0U) << "it trains as a group of its own";
   EXPECT_EQ(round.prompts[0].prompt.text, context.texts.prompts.train[7].text);
   EXPECT_EQ(round.prompts[0].given, tokenizer.encode("one\ngood\n"));
+  EXPECT_FALSE(round.prompts[0].learns_given);
   EXPECT_EQ(pass.metrics({}).at("second_pass/left_out"), 1.0);
+  SecondPass learning(context.config, context.texts, 128, kStep, /*learns_mended=*/true);
+  for (const DerivedPrompt& error :
+       learning.next(step.specimens(context.config), step.reports).prompts)
+    EXPECT_FALSE(error.learns_given);
+  EXPECT_TRUE(learning.next(more.specimens(context.config), more.reports).prompts[0].learns_given);
   const PromptBook book(context.texts, round.prompts);
   const GroupPlan& group = round.groups[0];
   EXPECT_EQ(book.given(Purpose::train, group.id, group.from), round.prompts[0].given);
