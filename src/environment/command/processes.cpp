@@ -158,8 +158,8 @@ void Processes::run() {
     if (said) std::this_thread::sleep_for(kForLastLines);
     for (auto& running : running_)
       if (running) spawner_.end(running->pipes.child().pid);
-  } catch (const std::exception& error) {
-    post_.fail(std::current_exception(), error.what());
+  } catch (...) {
+    post_.fail(std::current_exception());
   }
 }
 
