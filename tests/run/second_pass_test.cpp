@@ -138,6 +138,22 @@ TEST(SecondPass, TheTextHasTheAnswerAndWhatIsWrongWithIt) {
   EXPECT_TRUE(texts("verdict").empty());
 }
 
+TEST(SecondPass, OnlyAnswersThatMayBeAskedAboutAreSent) {
+  const io::test::RunFolder folder;
+  RunContext context = job(folder.path());
+  Played step;
+  step.add(5, "+-x-"), step.add(6, "++");
+  const auto sent = [&](const char* of) {
+    context.config.second_pass.of = of;
+    std::size_t answers = 0;
+    for (const Specimen& group : step.specimens(context.config)) answers += group.exhibits.size();
+    return answers;
+  };
+  EXPECT_EQ(sent("dead"), 2U);
+  EXPECT_EQ(sent("failed"), 2U);
+  EXPECT_EQ(sent("every"), 5U);
+}
+
 TEST(SecondPass, KeepsToItsShareAndBounds) {
   const io::test::RunFolder folder;
   RunContext context = job(folder.path());
