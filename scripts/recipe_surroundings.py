@@ -53,8 +53,8 @@ SETTINGS = {
                        "a quarter of the prompts reflect on a wrong answer; this warm start knows no verdicts"),
     "rm-ensemble-wco-uwo": (["objective.knobs.omit_components=none"], "the verifier's two components stand for the scorers"),
     "adhint": (["scheduler.policy=adhint", "hints.as=beginning", "hints.learns=true"], "a quarter of the rollouts begin with a part of the worked solution"),
-    "critique-grpo": (["second_pass.kind=refinement", "second_pass.of=every", "second_pass.trained_on=parent"], "one answer of each group written again after its verdict"),
-    "int-intervention-training": (["second_pass.kind=error"], "failed answers up to a line that the policy put right itself"),
+    "critique-grpo": (["second_pass.kind=refinement", "second_pass.of=every", "second_pass.trained_on=parent", "second_pass.refinement={prompt}{response};"], "one answer of each group written again after its verdict"),
+    "int-intervention-training": (["second_pass.kind=error", "second_pass.error={prompt}{response};"], "failed answers up to a line that the policy put right itself"),
     "seppo": (["second_pass.kind=counterpart", "reference.refresh_every=8"], "answers of the policy of up to eight steps ago as counterparts"),
     "rmt": (["objective.knobs.budget_start=10"], "`budget_start` 10, the longest answer: with 800 every extra token is rewarded throughout"),
 }

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -17,6 +18,8 @@ class AnswerQueue {
   using Late = std::pair<std::uint64_t, Answer>;  ///< number of the conversation, answer
 
   void put(std::uint64_t conversation, Answer answer);
+  /// No further answer comes: from now on take() throws this exception.
+  void fail(std::exception_ptr failure);
   /// All answers that have come, in the order in which they came. `wait_s` > 0: where none has,
   /// sleeps until one comes, at most so long.
   std::vector<Late> take(double wait_s = 0.0);
@@ -25,6 +28,7 @@ class AnswerQueue {
   std::mutex mutex_;
   std::condition_variable came_;
   std::vector<Late> answers_;
+  std::exception_ptr failure_;
 };
 
 }  // namespace rollcall::environment

@@ -24,7 +24,7 @@ std::uint64_t step_seed(const Seeds& seeds, std::uint32_t turn);
 /// How an environment failed to answer.
 enum class Loss : std::uint8_t {
   none,
-  told,       ///< it said that it cannot go on with this conversation
+  told,       ///< it said that it cannot go on with this conversation, or this machine failed
   clock,      ///< it took too long, also alone in a fresh process
   died,       ///< its process ended, also a fresh one
   malformed,  ///< what it wrote cannot be used

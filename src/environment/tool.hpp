@@ -27,11 +27,12 @@ struct ToolRow {
 
 const ToolRow& find_tool(const std::string& name);  ///< throws ConfigError naming the nearest
 
-/// An environment of tools. A turn with calls is answered by their results in the order of the calls,
-/// with a line feed between two, and pays nothing. A turn without calls ends the conversation, and the run's verifier judges it. A
-/// call that cannot be parsed is answered by the parser's message and flagged `invalid`; a turn
-/// that says nothing beside its thoughts is flagged `void_turn` and ends it, too. The state is the
-/// number of turns so far. Kinds of actions: call. `index`: what the file of environment.index has.
+/// An environment of tools. A turn with calls is answered by their results in the order of the
+/// calls, with a line feed between two, and pays nothing. A turn without calls ends the
+/// conversation, and the run's verifier judges it. A call that cannot be parsed is answered by the
+/// parser's message and flagged `invalid`; a turn that says nothing beside its thoughts is flagged
+/// `void_turn` and ends it, too. The state is the number of turns so far. Kinds of actions: call.
+/// `index`: what the file of environment.index has.
 std::unique_ptr<const Environment> make_tools(const std::vector<const ToolRow*>& tools,
                                               text::CallForm form, std::string index);
 

@@ -95,7 +95,7 @@ ToolResult find_lines(std::string_view arguments, std::string_view index) {
 
 constexpr std::array kTools = {
     ToolRow{"calculator", kCalculator, false, calculate},
-    ToolRow{"search", kSearch, false, find_lines},
+    ToolRow{"search", kSearch, true, find_lines},  // it reads the whole index
 };
 
 }  // namespace

@@ -209,6 +209,10 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   };
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
     holds("guide", models_bytes(models.guides, kernels));
+    const std::string& pool = c.second_pass.numerics;
+    if (c.second_pass.kind == "pool" && !pool.empty() && pool != c.run.numerics)
+      holds("copy of the policy for pools",
+            std::uint64_t(model::packed_bytes(policy, kernels::plain_kernels(pool))));
     // the beginning of an answer is cached together with the prompt
     const std::uint64_t begun =
         prompt + (models.guides.empty() ? 0 : std::uint64_t(c.guide.max_tokens));

@@ -122,6 +122,8 @@ ROWS = [
     ("help that is not shown", TRAIN + "--set hints.text={{prompt}}", 2, "hints.text is \"{prompt}\", without {hint}"),
     ("rows of a made task", TRAIN + "--set hints.source=row", 2, "a made task has no rows"),
     ("a second pass of nobody", TRAIN + "--set second_pass.kind=refinement --set second_pass.share=0.001", 2, "no group of a step would be asked again"),
+    ("a second pass without room", TRAIN + "--set second_pass.kind=refinement", 2, "nothing could be asked again"),
+    ("a pool of prompts with help", TRAIN + "--set second_pass.kind=pool --set scheduler.policy=ghpo", 2, "the scheduler asks prompts again with help"),
     ("an answer that is not shown again", TRAIN + "--set second_pass.kind=refinement --set second_pass.refinement={{prompt}}", 2, "without {response}"),
     ("an earlier policy that nobody keeps", TRAIN + "--set second_pass.kind=counterpart", 2, "no earlier policy would be kept"),
     ("a draw on another machine", TRAIN + "--set second_pass.kind=pool --set second_pass.numerics=cuda_bf16_sliced8", 2, "on its host or on its device"),

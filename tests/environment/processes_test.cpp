@@ -27,6 +27,7 @@ while read -r line; do
     *'"action":"lie"'*) printf '{"id":"%s","state":%s,"text":"","reward":"much"}\n' "$id" "$1" ;;
     *'"action":"flood"'*) head -c 3000000 /dev/zero | tr '\0' x ;;
     *'"action":"error"'*) printf '{"id":"%s","error":"no more"}\n' "$id" ;;
+    *'"action":"end"'*) printf '{"id":"%s","done":true}\n' "$id" ;;
     *'"action":"number"'*) printf '{"id":"%s","state":%s,"text":"%s"}\n' "$id" "$1" $$ ;;
     *) printf '{"id":"%s","state":%s,"text":"heard","reward":1}\n' "$id" "$1" ;;
   esac
@@ -148,6 +149,31 @@ TEST(Processes, StatesThatAreKeptAreMadeAgain) {
   (void)table.hear(1);  // by then the line about the end, before that of the reset, has come
   EXPECT_EQ(told.count("reset train/1/0/0/1\n"), 2U) << "once for each process";
   EXPECT_EQ(told.count("closed train/1/0/0/1\n"), 1U);
+}
+
+/// The process is told that a conversation ended, also where that was closed while it waited, and
+/// where another process made its state again.
+TEST(Processes, EveryStateThatIsKeptIsClosed) {
+  reward::Spawner spawner("environment.command");
+  Told told;
+  Table table(make_processes(spawner, config("null", 1), told.listener()));
+  table.ask(1), table.ask(2), table.ask(3);
+  (void)table.hear(3);
+  table.say(1, "end");
+  table.partner->close(table.talks.at(1));  // before the answer
+  table.say(2, "go");
+  (void)table.hear(1);
+  table.say(2, "die");
+  EXPECT_EQ(table.hear(1).at(2).loss, Loss::died);
+  table.say(3, "error");
+  EXPECT_EQ(table.hear(1).at(3).loss, Loss::told);
+  table.partner->close(table.talks.at(3));
+  table.ask(4);
+  (void)table.hear(1);
+  table.say(4, "go");
+  (void)table.hear(1);  // by then what was written before has come
+  EXPECT_EQ(told.count("closed train/1/0/0/1\n"), 1U);
+  EXPECT_EQ(told.count("closed train/1/0/0/3\n"), 1U);
 }
 
 TEST(Processes, NoAnswerComesAfterTheEnd) {

@@ -420,6 +420,25 @@ TEST(RecipeNeeds, WhatRowsGoWithIsThere) {
   }
 }
 
+TEST(RecipeNeeds, ARowThatWeighsHelpTrainsIt) {
+  RunConfig config;
+  config.objective.recipe = "adhint";
+  const auto needs = [&] {
+    return refusal([&] {
+      Faults faults;
+      check_recipe_needs(config, faults);
+      faults.require_none();
+    });
+  };
+  EXPECT_EQ(needs(), "") << "no help is given";
+  config.scheduler.policy = "adhint";
+  EXPECT_NE(needs().find("set hints.as=beginning and hints.learns=true"), std::string::npos);
+  config.hints.as = "beginning";
+  EXPECT_NE(needs().find("hints.learns"), std::string::npos);
+  config.hints.learns = true;
+  EXPECT_EQ(needs(), "");
+}
+
 TEST(RecipeNeeds, AnEnsembleHasTwoScorersThatCount) {
   RunConfig config;
   config.objective.recipe = "rm-ensemble-wco-uwo";

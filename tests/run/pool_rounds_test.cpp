@@ -42,6 +42,11 @@ TEST(PoolRounds, AskTheSamePromptsWithMoreSamples) {
   EXPECT_THROW(rounds.pools({group_of(5, 0, 1, 2048)}), ConfigError);
 }
 
+TEST(PoolRounds, WholeNumbersAreNotRoundedUp) {
+  EXPECT_EQ(PoolRounds(1.1).pools({group_of(5, 0, 50)})[0].count, 55U);
+  EXPECT_EQ(PoolRounds(1.0).pools({group_of(5, 0, 7)})[0].count, 7U);
+}
+
 TEST(PoolRounds, DrawTheBestAndTheWorstAgain) {
   PoolRounds rounds(2.0);
   std::vector<GroupPlan> groups{group_of(5, 0, 3), group_of(6, 0, 2)};

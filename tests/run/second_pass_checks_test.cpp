@@ -62,6 +62,10 @@ TEST(CheckSecondPass, RefusesWhatDoesNotGoWithIt) {
   RunConfig config = refining();
   config.task.forms = {"boxed"};
   expect_told(told(config), "task.forms is set");
+  config.second_pass.kind = "pool";
+  EXPECT_EQ(told(config), "");
+  config.second_pass.buffer = 0.25;
+  expect_told(told(config), "second_pass.buffer is 0.25, and task.forms is set");
   config = refining();
   config.second_pass.trained_on = "parent";
   EXPECT_EQ(told(config), "");
@@ -72,7 +76,7 @@ TEST(CheckSecondPass, RefusesWhatDoesNotGoWithIt) {
   expect_told(told(config), "sampling.logprob is kept");
   config = refining();
   config.second_pass.buffer = 0.25, config.reward.command = {"./judge"};
-  expect_told(told(config), "reward.command is set");
+  expect_told(told(config), "second_pass.buffer is 0.25, and reward.command is set");
   config.second_pass.buffer = 0.0;
   EXPECT_EQ(told(config), "");
   config = refining();
@@ -82,6 +86,29 @@ TEST(CheckSecondPass, RefusesWhatDoesNotGoWithIt) {
     config.second_pass.kind = kind;
     expect_told(told(config), "guide.share is above 0");
   }
+}
+
+TEST(CheckSecondPass, RefusesMendedLinesOfConversations) {
+  RunConfig config = refining();
+  config.environment.command = {"./world"};
+  EXPECT_EQ(told(config), "");
+  config.second_pass.kind = "error", config.second_pass.placement = "own_group";
+  expect_told(told(config), "the policy talks with an environment");
+  config.environment.command.clear(), config.task.name = "key_door";
+  expect_told(told(config), "the policy talks with an environment");
+  config.task.name = "sorting";
+  EXPECT_EQ(told(config), "");
+}
+
+TEST(CheckSecondPass, RefusesPoolsOfPromptsWithHelp) {
+  RunConfig config;
+  config.scheduler.policy = "ghpo";
+  config.second_pass.kind = "pool";
+  expect_told(told(config), "the scheduler asks prompts again with help");
+  config.second_pass.kind = "refinement";
+  EXPECT_EQ(told(config), "");
+  config.second_pass.kind = "pool", config.scheduler.policy = "uniform";
+  EXPECT_EQ(told(config), "");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // bounds and in whatever parts the step came.
 #include "run/coordinator/steps/second_pass.hpp"
 
+#include "base/errors/error.hpp"
 #include "io/sample_run.hpp"
 #include "run/context/derived/exhibits.hpp"
 #include "run/context/derived/second_pass_texts.hpp"
@@ -137,6 +138,22 @@ TEST(SecondPass, TheTextHasTheAnswerAndWhatIsWrongWithIt) {
   EXPECT_TRUE(texts("verdict").empty());
 }
 
+TEST(SecondPass, OnlyAnswersThatMayBeAskedAboutAreSent) {
+  const io::test::RunFolder folder;
+  RunContext context = job(folder.path());
+  Played step;
+  step.add(5, "+-x-"), step.add(6, "++");
+  const auto sent = [&](const char* of) {
+    context.config.second_pass.of = of;
+    std::size_t answers = 0;
+    for (const Specimen& group : step.specimens(context.config)) answers += group.exhibits.size();
+    return answers;
+  };
+  EXPECT_EQ(sent("dead"), 2U);
+  EXPECT_EQ(sent("failed"), 2U);
+  EXPECT_EQ(sent("every"), 5U);
+}
+
 TEST(SecondPass, KeepsToItsShareAndBounds) {
   const io::test::RunFolder folder;
   RunContext context = job(folder.path());
@@ -231,6 +248,31 @@ TEST(SecondPass, LeavesOutWhatTheModelHasNoRoomFor) {
   EXPECT_LE(longest_asked(context.config, context.texts, 128), 128 - 16);
 }
 
+TEST(SecondPass, TextsThatNeverFitAreRefused) {
+  const io::test::RunFolder folder;
+  RunContext context = job(folder.path());
+  SecondPassSection& s = context.config.second_pass;
+  const auto told = [&] {
+    try {
+      check_second_pass_room(context.config, context.texts, 128);
+    } catch (const ConfigError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(told(), "");
+  s.refinement = std::string(120, '-') + "{prompt}{response}";
+  EXPECT_NE(told().find("second_pass.refinement has"), std::string::npos) << told();
+  s.kind = "error";
+  EXPECT_EQ(told(), "") << "nothing is refined";
+  s.buffer = 0.5;
+  EXPECT_NE(told().find("second_pass.refinement has"), std::string::npos) << told();
+  s.error = s.refinement;
+  EXPECT_NE(told().find("second_pass.error has"), std::string::npos) << told();
+  s.kind = "pool", s.buffer = 0.0;
+  EXPECT_EQ(told(), "");
+}
+
 /// The step with the answers to the errors that `round` asks.
 Played with_errors(Played step, const DerivedRound& round, const std::vector<std::string>& said) {
   for (std::size_t i = 0; i < said.size(); ++i) {
@@ -288,12 +330,54 @@ TEST(SecondPass, InterventionsGoOnFromAMendedLine) {
   EXPECT_EQ(round.groups[0].first_sample, 0U) << "it trains as a group of its own";
   EXPECT_EQ(round.prompts[0].prompt.text, context.texts.prompts.train[7].text);
   EXPECT_EQ(round.prompts[0].given, tokenizer.encode("one\ngood\n"));
+  EXPECT_FALSE(round.prompts[0].learns_given);
   EXPECT_EQ(pass.metrics({}).at("second_pass/left_out"), 1.0);
+  SecondPass learning(context.config, context.texts, 128, kStep, /*learns_mended=*/true);
+  for (const DerivedPrompt& error :
+       learning.next(step.specimens(context.config), step.reports).prompts)
+    EXPECT_FALSE(error.learns_given);
+  EXPECT_TRUE(learning.next(more.specimens(context.config), more.reports).prompts[0].learns_given);
   const PromptBook book(context.texts, round.prompts);
   const GroupPlan& group = round.groups[0];
   EXPECT_EQ(book.given(Purpose::train, group.id, group.from), round.prompts[0].given);
   EXPECT_EQ(book.tokens(Purpose::train, group.id, group.from),
             context.texts.prompt_tokens[std::size_t(Split::train)][7]);
+}
+
+TEST(SecondPass, ErrorsThatWereCutAreCounted) {
+  const io::test::RunFolder folder;
+  RunContext context = job(folder.path());
+  context.config.second_pass.kind = "error";
+  Played step;
+  step.add(7, "--");
+  SecondPass pass = pass_of(context);
+  const DerivedRound errors = pass.next(step.specimens(context.config), step.reports);
+  ASSERT_EQ(errors.groups.size(), 2U);
+  Played more = with_errors(step, errors, {"quotes nothing"});
+  more.add(errors.groups[1].id, "x", errors.groups[1].from);
+  EXPECT_TRUE(pass.next(more.specimens(context.config), more.reports).groups.empty());
+  EXPECT_EQ(pass.metrics({}).at("second_pass/left_out"), 2.0);
+}
+
+/// A beginning that was given is a part of the answer's text, so the lines are found behind it.
+TEST(SecondPass, InterventionsKeepTheBeginningThatWasGiven) {
+  const io::test::RunFolder folder;
+  RunContext context = job(folder.path());
+  context.config.second_pass.kind = "error";
+  const text::Tokenizer& tokenizer = *context.texts.tokenizer;
+  Played step;
+  step.add(7, "-");
+  Rollout& rollout = step.shard.groups[0].rollouts[0];
+  rollout.text = "one\nbad\nend";
+  rollout.turns = {{Role::prompt, {1}},
+                   {Role::environment, tokenizer.encode("one\n")},
+                   {Role::policy, tokenizer.encode("bad\nend")}};
+  SecondPass pass = pass_of(context);
+  const DerivedRound errors = pass.next(step.specimens(context.config), step.reports);
+  const Played more = with_errors(step, errors, {"bad\ngood"});
+  const DerivedRound round = pass.next(more.specimens(context.config), more.reports);
+  ASSERT_EQ(round.prompts.size(), 1U);
+  EXPECT_EQ(round.prompts[0].given, tokenizer.encode("one\ngood\n"));
 }
 
 TEST(PromptBook, KnowsTheRowBehindADerivedPrompt) {

@@ -30,6 +30,13 @@ TEST(StepResidency, IsTheLeaderWhereDerivedGroupsTrainBehindTheirOwnPrompts) {
             StepResidency::leader);
 }
 
+TEST(StepResidency, IsEveryRankWhereMendedBeginningsTrain) {
+  const auto mends = [](RunConfig& c) { c.second_pass.kind = "error"; };
+  EXPECT_EQ(of("int-intervention-training"), StepResidency::leader) << "no beginning is given";
+  EXPECT_EQ(of("int-intervention-training", {}, mends), StepResidency::every_rank);
+  EXPECT_EQ(of("grpo", {}, mends), StepResidency::leader) << "nothing asks for them";
+}
+
 TEST(StepResidency, IsEveryRankWhereModelsRunOverRollouts) {
   EXPECT_EQ(of("grpo", {{"regularizer", "kl"}}), StepResidency::every_rank) << "a reference";
   for (const char* recipe : {"ppo", "g2rl", "spae-step-potential"})

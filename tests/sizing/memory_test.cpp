@@ -199,6 +199,30 @@ TEST(Memory, CountsWhatEachStageHolds) {
   }
 }
 
+TEST(Memory, PoolsInOtherArithmeticHaveACopyOfThePolicy) {
+  RunConfig config;
+  config.run.numerics = "fp32_fixed_order", config.train.micro_batch_tokens = 1024;
+  config.second_pass.kind = "pool";
+  const RunModels models{.policy = model::model_config(config.model, 20, 0),
+                         .companions = {},
+                         .guides = {},
+                         .judges = {}};
+  const auto layout = comm::make_layout("disaggregated", 8);
+  const auto copy_of = [&](int rank) {
+    for (const auto& item : memory_need(config, models, layout, rank, {.prompt = 30}).held)
+      if (item.what == "copy of the policy for pools") return item.bytes;
+    return std::uint64_t(0);
+  };
+  const auto bytes =
+      std::uint64_t(model::packed_bytes(models.policy, kernels::plain_kernels("bf16_sliced8")));
+  for (int rank = 0; rank < 8; ++rank) {
+    config.second_pass.numerics = "bf16_sliced8";
+    EXPECT_EQ(copy_of(rank), layout.hosts_stage(rank, comm::Stage::generation) ? bytes : 0U);
+    config.second_pass.numerics = "";
+    EXPECT_EQ(copy_of(rank), 0U) << "the run's own arithmetic";
+  }
+}
+
 TEST(Memory, JudgeRanksHoldTheJudge) {
   RunConfig config;
   config.train.micro_batch_tokens = 1024;

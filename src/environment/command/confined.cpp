@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -94,15 +95,24 @@ class Confined final : public Partner {
       const LinesOfTalk lines = std::move(asked_.front());
       asked_.pop_front();
       lock.unlock();
-      std::string input;
-      for (std::size_t i = lines.has_state() ? lines.count() - 1 : 0; i < lines.count(); ++i)
-        input += lines.line(i);
-      Answer answer = answer_of(sandbox_.run(program_, input), lines.id(), traits_.components);
+      Answer answer = answer_to(lines);
       lock.lock();
       const auto wanted = wanted_.find(lines.id());
       if (wanted == wanted_.end()) continue;
       wanted->second.second->put(wanted->second.first, std::move(answer));
       wanted_.erase(wanted);
+    }
+  }
+
+  /// A fault of this machine, such as a lack of memory, loses the conversation, not the job.
+  Answer answer_to(const LinesOfTalk& lines) const {
+    try {
+      std::string input;
+      for (std::size_t i = lines.has_state() ? lines.count() - 1 : 0; i < lines.count(); ++i)
+        input += lines.line(i);
+      return answer_of(sandbox_.run(program_, input), lines.id(), traits_.components);
+    } catch (const std::exception& fault) {
+      return lost(Loss::told, fmt::format("the sandbox failed: {}", fault.what()));
     }
   }
 

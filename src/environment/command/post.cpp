@@ -49,11 +49,10 @@ void Post::deliver(const std::string& id, Answer answer) {
   wanted_.erase(wanted);
 }
 
-void Post::fail(std::exception_ptr failure, const std::string& reason) {
+void Post::fail(std::exception_ptr failure) {
   const std::lock_guard lock(mutex_);
   failure_ = std::move(failure);
-  for (const auto& [id, asked] : wanted_)
-    asked.second->put(asked.first, {.reason = reason, .loss = Loss::died});
+  for (const auto& [id, asked] : wanted_) asked.second->fail(failure_);
   wanted_.clear(), items_.clear();
 }
 

@@ -38,8 +38,8 @@ class Post {
   /// What came since the last call, in its order; nothing once it is time to end.
   std::optional<std::vector<Item>> collect();
   void deliver(const std::string& id, Answer answer);
-  /// From now on ask() throws this exception; what waits for an answer is lost.
-  void fail(std::exception_ptr failure, const std::string& reason);
+  /// From now on ask() throws this exception, and so do the queues of what waits for an answer.
+  void fail(std::exception_ptr failure);
   /// A file descriptor that is readable after ask(), close() or end(), until clear_wake().
   int wake_fd() const { return wake_.fd(); }
   void clear_wake();

@@ -158,8 +158,8 @@ void Processes::run() {
     if (said) std::this_thread::sleep_for(kForLastLines);
     for (auto& running : running_)
       if (running) spawner_.end(running->pipes.child().pid);
-  } catch (const std::exception& error) {
-    post_.fail(std::current_exception(), error.what());
+  } catch (...) {
+    post_.fail(std::current_exception());
   }
 }
 
@@ -260,7 +260,8 @@ bool Processes::handle_answer(std::size_t process, Ticket ticket, Answer answer)
                   "after a restart it did not say again what it had said to turn {}", request.line),
               .loss = Loss::changed};
   }
-  const bool is_kept = goes_on && !answer.state;
+  const bool was_kept = request.line > 0 && !request.lines.has_state(),
+             is_kept = !answer.state && (goes_on || was_kept);
   if (is_kept && request.dropped) running.pipes.send(close_line(id));
   if (is_kept && known != known_.end()) known->second.home = {process, running.life};
   request.answer = std::move(answer);

@@ -19,7 +19,8 @@ constexpr int kPiecesOfErrors = 4;
 }  // namespace
 
 void ChildPipes::send(const std::string& line) {
-  if (!has_to_write()) to_write_.clear(), written_ = 0;
+  // Where some bytes always wait, those that were written must go, too.
+  if (written_ > to_write_.size() / 2) to_write_.erase(0, std::exchange(written_, 0U));
   to_write_ += line;
   write();
 }

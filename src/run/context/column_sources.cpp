@@ -61,7 +61,15 @@ bool reads_tracked_success(const RunConfig& config, const method::Objective& obj
          "tracked_deviation";
 }
 
+bool learns_mended(const RunConfig& config, const method::Objective& objective) {
+  const auto columns = objective.columns();
+  return config.second_pass.kind == "error" &&
+         std::find(columns.begin(), columns.end(), method::column::given) != columns.end();
+}
+
 StepResidency step_at(const RunConfig& c, const method::Objective& objective) {
+  // Nobody has sampled these beginnings, so they have no log-probs.
+  if (learns_mended(c, objective)) return StepResidency::every_rank;
   // After a first update the stored log-probs are no longer those of the policy, and all ranks
   // compute them anew.
   const bool one_update = c.train.epochs == 1 && c.train.mini_batches == 1;

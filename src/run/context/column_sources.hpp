@@ -21,6 +21,10 @@ bool runs_passes(const method::Objective& objective);
 /// the keys of the section [success] have an effect.
 bool reads_tracked_success(const RunConfig& config, const method::Objective& objective);
 
+/// Whether the beginnings of answers whose wrong line was mended (second_pass.kind error) train as
+/// well: where the objective asks which tokens were given.
+bool learns_mended(const RunConfig& config, const method::Objective& objective);
+
 /// Which update ranks hold the rollouts of a step in memory.
 enum class StepResidency { every_rank, leader };
 

@@ -48,6 +48,14 @@ bool trains_unsolved(const RunConfig& c) {
                    std::pair<std::string, std::string>("left_out", "solved")) != s.knobs.end();
 }
 
+/// Whether beginnings that the scheduler gives as help train, where it gives any help.
+bool learns_help(const RunConfig& c) {
+  const SchedulerSection& s = c.scheduler;
+  const auto chosen =
+      scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection});
+  return chosen.rounds != "hints" || (c.hints.as == "beginning" && c.hints.learns);
+}
+
 /// A part of a recipe's paper beside its loss that the loss can do without. The run is another
 /// method without it, so a warning names the part, but no run is refused.
 struct Companion {
@@ -224,6 +232,9 @@ constexpr Need kNeeds[] = {
      [](const RunConfig& c) { return c.task.forms.size() > 1; },
      "task.forms names none, or one alone", "every question would always be put alike",
      "name some in task.forms, for example [\"boxed\", \"answer_tag\", \"think\"]"},
+    {"adhint", "hints.learns", learns_help, "no beginning that is given as help trains",
+     "its weight, of how natural the policy finds such a beginning, would have nothing to weigh",
+     "set hints.as=beginning and hints.learns=true"},
     {"critique-grpo", "second_pass.kind",
      [](const RunConfig& c) { return c.second_pass.kind == "refinement"; },
      "second_pass.kind is another", "no answer would be written again, and the recipe is GRPO",

@@ -12,6 +12,7 @@
 #include "model/support/huge_blocks.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "run/context/derived/hints.hpp"
+#include "run/context/derived/second_pass_texts.hpp"
 #include "run/context/derived/self_judging.hpp"
 #include "run/context/job_texts.hpp"
 #include "run/context/models_of.hpp"
@@ -124,6 +125,8 @@ const Faults::Keys kLengthKeys{"sampling.max_new_tokens",
                                "environment.command"};
 const Faults::Keys kHelpKeys{"scheduler.knobs.hint_tiers", "hints.",    "scheduler.policy",
                              "scheduler.rounds",           "task.file", "sampling.max_new_tokens"};
+const Faults::Keys kAgainKeys{"second_pass.refinement", "second_pass.error", "second_pass.",
+                              "sampling.max_new_tokens", "task.forms"};
 
 /// Makes the graders: the verifier or the command, and for judge tasks the reader of the policy's
 /// verdicts.
@@ -209,6 +212,11 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
     faults.check(kHelpKeys, [&] {
       fill_help(context.texts, context.config, *context.threads.pool,
                 context.models.policy.max_position_embeddings, tiers);
+    });
+  if (whole && config.train.steps > 0 && config.train.from_archive.empty())
+    faults.check(kAgainKeys, [&] {
+      check_second_pass_room(context.config, context.texts,
+                             context.models.policy.max_position_embeddings);
     });
   return context;
 }

@@ -4,6 +4,7 @@
 #include "core/derived_prompt.hpp"
 #include "run/messages/actions.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace rollcall::run {
@@ -20,11 +21,20 @@ bool is_shown(const SecondPassSection& settings, DerivedKind kind) {
   }
 }
 
-/// The tokens of the policy, without those that were given.
+/// Whether only wrong answers are asked about, now or in a later step.
+bool shows_wrong_alone(const SecondPassSection& settings, DerivedKind kind) {
+  return kind == DerivedKind::continuation ||
+         (kind == DerivedKind::none && (settings.kind == "pool" || settings.of != "every"));
+}
+
+/// The tokens of the last action, with a beginning that was given: those of last_action().
 std::vector<std::int32_t> said(const Rollout& rollout) {
+  const ActionTurns action = actions_of(rollout).back();
   std::vector<std::int32_t> ids;
-  for (const Turn& turn : rollout.turns)
-    if (turn.role == Role::policy) ids.insert(ids.end(), turn.tokens.begin(), turn.tokens.end());
+  for (std::size_t t = action.first; t < std::min(action.last, rollout.turns.size()); ++t) {
+    const auto& tokens = rollout.turns[t].tokens;
+    ids.insert(ids.end(), tokens.begin(), tokens.end());
+  }
   return ids;
 }
 
@@ -47,6 +57,7 @@ void add_exhibits(std::vector<Specimen>& specimens, const RunConfig& config,
       const Score& score = scores.scores[g][i];
       const bool is_cut = rollout.finish != FinishReason::stop;
       if (score.undecided || (is_cut && kind != DerivedKind::pool)) continue;
+      if (score.correct && shows_wrong_alone(config.second_pass, kind)) continue;
       Exhibit exhibit{.sample = rollout.sample, .correct = score.correct, .reward = score.reward};
       if (kind != DerivedKind::pool)
         exhibit.text = last_action(rollout), exhibit.reason = score.reason;

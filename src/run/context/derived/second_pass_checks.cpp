@@ -4,6 +4,7 @@
 #include "method/columns.hpp"
 #include "run/context/derived/exhibits.hpp"
 #include "run/context/step_bounds.hpp"
+#include "task/task.hpp"
 
 #include <fmt/format.h>
 
@@ -50,28 +51,44 @@ void check_trained_on(const RunConfig& c, Faults& faults) {
 void check_second_pass(const RunConfig& c, const method::Objective& objective, Faults& faults) {
   const SecondPassSection& s = c.second_pass;
   if (!shows_exhibits(c)) return;
-  const std::string on = s.kind.empty() ? fmt::format("second_pass.buffer is {}", s.buffer)
-                                        : fmt::format("second_pass.kind is {}", s.kind);
-  faults.need({"second_pass.kind"}, s.kind != "counterpart",
-              fmt::format("second_pass.kind is {}", s.kind),
+  const std::string by_kind = fmt::format("second_pass.kind is {}", s.kind),
+                    by_buffer = fmt::format("second_pass.buffer is {}", s.buffer),
+                    on = s.kind.empty() ? by_buffer : by_kind;
+  faults.need({"second_pass.kind"}, s.kind != "counterpart", by_kind,
               "this version of Rollcall does not sample that kind yet, so nothing would be asked "
               "again",
               "choose refinement, error or pool, or leave second_pass.kind out");
   check_columns(c, objective, on, faults);
   check_trained_on(c, faults);
-  const auto apart = [&](bool fits, const char* key, const char* other, const char* why) {
+  const auto apart = [&](bool fits, const std::string& what, const char* key, const char* other,
+                         const char* why) {
     faults.need({key, "second_pass.kind", "second_pass.buffer"}, fits,
-                fmt::format("{}, and {}", on, other), why, "leave one of them out");
+                fmt::format("{}, and {}", what, other), why, "leave one of them out");
   };
-  const bool asks = s.kind == "refinement" || s.kind == "error" || s.buffer > 0.0;
+  const bool asks = s.kind == "refinement" || s.kind == "error", goes_on = s.buffer > 0.0;
   apart(
-      !asks || c.task.forms.empty(), "task.forms", "task.forms is set",
+      c.task.forms.empty() || !(asks || goes_on), asks ? by_kind : by_buffer, "task.forms",
+      "task.forms is set",
       "prompts made of answers are not asked in a form, and their answers would be judged in one");
-  apart(s.kind != "error" || c.guide.share == 0.0, "guide.share", "guide.share is above 0",
+  apart(s.kind != "error" || c.guide.share == 0.0, by_kind, "guide.share", "guide.share is above 0",
         "an answer would begin twice, as the guide says and as the mended one does");
-  apart(s.kind != "pool" || c.guide.share == 0.0, "guide.share", "guide.share is above 0",
+  apart(s.kind != "pool" || c.guide.share == 0.0, by_kind, "guide.share", "guide.share is above 0",
         "the guide would begin the answers of a pool otherwise than those that are drawn again");
-  apart(s.buffer == 0.0 || c.reward.command.empty(), "reward.command", "reward.command is set",
+  faults.check({"second_pass.kind", "scheduler.policy", "scheduler."}, [&] {
+    require<ConfigError>(
+        s.kind != "pool" || policy_without_prompts(c)->traits().tiers == 0,
+        fmt::format("{}, and the scheduler asks prompts again with help", by_kind),
+        "the pool of a prompt with help would be asked without it",
+        "choose another scheduler.policy (or scheduler.rounds), or leave second_pass.kind out");
+  });
+  faults.check({"second_pass.kind", "environment.name", "environment.command", "task.name"}, [&] {
+    require<ConfigError>(
+        s.kind != "error" || !task::has_environment(c),
+        fmt::format("{}, and the policy talks with an environment", by_kind),
+        "a mended line of a later turn would stand in the first one",
+        "choose refinement, leave second_pass.kind out, or choose a task without an environment");
+  });
+  apart(!goes_on || c.reward.command.empty(), by_buffer, "reward.command", "reward.command is set",
         "the row of a task's file is not kept with an answer of an earlier step");
 }
 

@@ -1,7 +1,9 @@
 // Fills the texts of [second_pass], and cuts an answer where its wrong line begins.
 #include "run/context/derived/second_pass_texts.hpp"
 
+#include "base/errors/error.hpp"
 #include "run/context/derived/exhibits.hpp"
+#include "run/context/step_bounds.hpp"
 #include "text/answer/accepted_answers.hpp"
 #include "text/answer/fill.hpp"
 
@@ -113,6 +115,31 @@ std::optional<std::vector<std::int32_t>> mended_beginning(const text::PromptForm
     return beginning;
   }
   return std::nullopt;
+}
+
+void check_second_pass_room(const RunConfig& config, const RunTexts& texts,
+                            std::int64_t positions) {
+  const SecondPassSection& s = config.second_pass;
+  const auto& prompts = texts.prompts.train;
+  if (prompts.empty()) return;  // an evaluation of a file draws none
+  const Prompt& shortest = *std::min_element(
+      prompts.begin(), prompts.end(),
+      [](const Prompt& a, const Prompt& b) { return a.text.size() < b.text.size(); });
+  const std::int64_t answer = config.sampling.max_new_tokens;
+  const auto need_room = [&](const char* key, const std::string& asked) {
+    const auto tokens = std::int64_t(texts.format->prompt_tokens(asked).size());
+    require<ConfigError>(
+        tokens <= positions - answer,
+        fmt::format("{} has {} tokens with the shortest question, and the model has room for {} "
+                    "beside sampling.max_new_tokens {}",
+                    key, tokens, positions - answer, answer),
+        "nothing could be asked again",
+        fmt::format("shorten {}, lower sampling.max_new_tokens, or use a model with more positions",
+                    key));
+  };
+  if (names_errors(s)) need_room("second_pass.error", error_text(s, texts, shortest, {}));
+  if (s.kind == "refinement" || s.buffer > 0.0)
+    need_room("second_pass.refinement", refinement_text(s, texts, shortest, {}, {}));
 }
 
 std::int64_t longest_second_pass(const RunConfig& config, const RunTexts& texts,

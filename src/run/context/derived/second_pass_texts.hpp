@@ -38,6 +38,10 @@ std::optional<std::vector<std::int32_t>> mended_beginning(const text::PromptForm
                                                           const Exhibit& answer,
                                                           const std::string& error);
 
+/// Throws ConfigError where the texts that the run asks have no room in the model even around the
+/// shortest question, without an answer.
+void check_second_pass_room(const RunConfig& config, const RunTexts& texts, std::int64_t positions);
+
 /// Tokens of the longest prompt of a second pass or of the buffer: a question, the words around it,
 /// an answer, and feedback of the length of an answer or a reference; at most what the model has
 /// room for. Longer ones are left out. 0 where the run makes none.

@@ -45,7 +45,8 @@ std::vector<GroupPlan> PoolRounds::pools(const std::vector<GroupPlan>& groups) {
         fmt::format("a step draws prompt {} more than {} times", group.id.prompt.value, kFirstPool),
         "further draws have the numbers of pools",
         "use more training prompts, or leave second_pass.kind out");
-    const auto count = std::uint32_t(std::ceil(double(group.count) * factor_));
+    // 50 * 1.1 is above 55 in doubles
+    const auto count = std::uint32_t(std::ceil(double(group.count) * factor_ - 1e-9));
     std::uint32_t& next = next_[group.id];
     GroupPlan pool{.id = {group.id.step, group.id.prompt, group.id.draw + kFirstPool},
                    .level = group.level,

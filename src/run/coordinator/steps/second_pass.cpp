@@ -56,11 +56,12 @@ struct SecondPass::Candidate {
 };
 
 SecondPass::SecondPass(const RunConfig& config, const RunTexts& texts, std::int64_t positions,
-                       std::uint64_t step)
+                       std::uint64_t step, bool learns_mended)
     : config_(&config),
       texts_(&texts),
       room_(config.second_pass.kind.empty() ? 0 : longest_asked(config, texts, positions)),
-      step_(step) {}
+      step_(step),
+      learns_mended_(learns_mended) {}
 
 DerivedRound SecondPass::next(const std::vector<Specimen>& specimens,
                               const std::vector<GroupReport>& reports) {
@@ -203,11 +204,12 @@ DerivedRound SecondPass::second(const std::vector<Specimen>& specimens) {
     } else if (auto beginning = mended_beginning(*texts_->format, source.answer, error)) {
       derived = make(DerivedKind::intervention, source, question(source).text);
       derived->prompt.conversation = question(source).conversation;
-      derived->given = std::move(*beginning);
+      derived->given = std::move(*beginning), derived->learns_given = learns_mended_;
     }
     if (derived && fits(*derived)) ask(std::move(*derived), round);
-    else ++left_out_;
   }
+  // Errors that were cut or have no verdict have no specimen.
+  left_out_ += std::int64_t(named_.size() - round.groups.size());
   return round;
 }
 

@@ -26,9 +26,10 @@ struct DerivedRound {
 class SecondPass {
  public:
   /// `positions`: how many tokens the policy can read (ModelConfig::max_position_embeddings).
+  /// `learns_mended`: whether the beginnings of mended answers train (column_sources.hpp).
   /// `config` and `texts` must outlive it.
   SecondPass(const RunConfig& config, const RunTexts& texts, std::int64_t positions,
-             std::uint64_t step);
+             std::uint64_t step, bool learns_mended = false);
 
   /// The next round. `specimens`: of all rounds so far, merged; `reports`: of all groups so far.
   /// Both ascend by group.
@@ -36,8 +37,8 @@ class SecondPass {
                     const std::vector<GroupReport>& reports);
 
   /// second_pass/KIND_groups, _rollouts and _correct for each kind that the step has asked, and
-  /// second_pass/rollouts and /left_out; empty where the run has neither a second pass nor a buffer. `reports`: on
-  /// derived groups, before verdicts are permuted.
+  /// second_pass/rollouts and /left_out; empty where the run has neither a second pass nor a
+  /// buffer. `reports`: on derived groups, before verdicts are permuted.
   std::map<std::string, double> metrics(const std::vector<GroupReport>& reports) const;
 
  private:
@@ -64,6 +65,7 @@ class SecondPass {
   const RunTexts* texts_;
   std::int64_t room_;  ///< tokens of a prompt, with what is given of its answers
   std::uint64_t step_;
+  bool learns_mended_;
   std::uint32_t round_ = 0;
   std::map<DerivedKind, std::uint64_t> used_{};  ///< numbers so far
   std::map<PromptId, Source> named_{};           ///< answers of which the first round asks errors

@@ -4,6 +4,7 @@
 
 #include "base/time/clock.hpp"
 #include "method/columns.hpp"
+#include "run/context/column_sources.hpp"
 #include "run/context/derived/exhibits.hpp"
 #include "run/context/derived/self_judging.hpp"
 #include "run/context/run_context.hpp"
@@ -130,7 +131,8 @@ void StepRounds::choose_samples(Round& all, const StepPlan& plan, const PoolRoun
 void StepRounds::ask_again(Round& all, std::uint64_t step, std::uint32_t number) {
   if (!shows_exhibits(context_->config)) return;
   SecondPass pass(context_->config, context_->texts,
-                  context_->models.policy.max_position_embeddings, step);
+                  context_->models.policy.max_position_embeddings, step,
+                  learns_mended(context_->config, *objective_));
   std::set<PromptId> answered;
   for (;; ++number) {
     all.specimens = merged(std::move(all.specimens));
