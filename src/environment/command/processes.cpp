@@ -12,10 +12,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <exception>
 #include <map>
+#include <set>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -78,6 +80,7 @@ class Processes final : public Partner {
     return std::nullopt;
   }
   void close(const Talk& talk) override { post_.close(talk.id); }
+  std::int64_t take_restarts() override { return restarts_.exchange(0); }
 
  private:
   /// A process that runs. Processes that take its place have other lives.
@@ -125,11 +128,13 @@ class Processes final : public Partner {
   CommandListener listener_;
   Traits traits_;
   Post post_;
+  std::atomic<std::int64_t> restarts_ = 0;
 
   // of the thread:
   AttendedClock clock_{kSuspended_s};
   reward::Dispatch dispatch_;
   std::vector<std::optional<Running>> running_;  ///< [processes]
+  std::set<std::size_t> begun_;                  ///< processes that have run before
   std::uint64_t lives_ = 0;                      ///< processes started so far
   std::map<std::string, Known> known_;
   std::map<Ticket, Request> requests_;
@@ -298,6 +303,7 @@ void Processes::fail(std::size_t process, Cause cause, const std::string& how) {
 void Processes::handle(decltype(reward::Event::what) what) {
   for (const auto& decided : advance(dispatch_, {clock_.seconds(), std::move(what)})) {
     if (const auto* start = std::get_if<reward::action::Start>(&decided)) {
+      if (!begun_.insert(start->process).second) ++restarts_;
       running_[start->process].emplace(
           Running{ChildPipes(spawner_.start(section_.command)), ++lives_});
     } else if (const auto* sent = std::get_if<reward::action::Send>(&decided)) {

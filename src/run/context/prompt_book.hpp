@@ -29,10 +29,15 @@ class PromptBook {
   /// The tokens that the policy sees of it.
   std::vector<std::int32_t> tokens(Purpose purpose, const GroupId& group,
                                    const Derivation& from) const;
+  /// The same where `question` stands in place of the prompt's text, or of what its user says last.
+  std::vector<std::int32_t> tokens(Purpose purpose, const GroupId& group, const Derivation& from,
+                                   const std::string& question) const;
   /// Tokens with which its answers begin: those of a derived prompt, or the part of the worked
   /// solution that [hints] gives as a beginning; empty: none.
   std::vector<std::int32_t> given(Purpose purpose, const GroupId& group,
                                   const Derivation& from) const;
+  /// Whether those tokens train as well.
+  bool learns_given(const GroupId& group) const;
   /// The row of the task's file behind the prompt, as JSON (task::PromptSet::extra_of): its own, or
   /// that of the prompt whose answers it was made of; empty where there is none.
   std::string extra(Purpose purpose, const GroupId& group) const;

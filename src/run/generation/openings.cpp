@@ -21,6 +21,8 @@ class AllOpenings final : public Openings {
  public:
   explicit AllOpenings(const RunContext& context) : context_(&context), guide_(context) {
     const RunConfig& config = context.config;
+    is_words_ = config.openings.as == "prompt";
+    if (is_words_) return;
     const std::int64_t guided = config.guide.share > 0.0 ? config.guide.max_tokens : 0,
                        most = config.sampling.max_new_tokens;
     for (const std::string& text : config.openings.texts) {
@@ -49,11 +51,14 @@ class AllOpenings final : public Openings {
             group.samples.empty() ? group.first_sample + i : group.samples[i];
         Opening opening{.given = guided[g]};
         if (has_texts) {
-          const std::size_t text = sample % texts_.size();
+          const auto& texts = context_->config.openings.texts;
+          const std::size_t text = sample % texts.size();
           opening.number = std::int64_t(text) + 1;
-          append(texts_[text], opening.given);
+          if (is_words_) opening.words = texts[text];
+          else append(texts_[text], opening.given);
         }
         append(given, opening.given);
+        if (book.learns_given(group.id)) opening.learnt = given.size();
         all[g].push_back(std::move(opening));
       }
     }
@@ -63,13 +68,14 @@ class AllOpenings final : public Openings {
  private:
   /// Only what trains begins with them, and only where the prompt is the task's without help.
   bool gives_texts(const StepPlan& plan, const GroupPlan& group) const {
-    return !texts_.empty() && plan.purpose == Purpose::train && !is_derived(group.id.prompt) &&
-           group.from.tier == 0;
+    return !context_->config.openings.texts.empty() && plan.purpose == Purpose::train &&
+           !is_derived(group.id.prompt) && group.from.tier == 0;
   }
 
   const RunContext* context_;
   Guide guide_;
-  std::vector<std::vector<std::int32_t>> texts_;  ///< [openings] texts, as tokens
+  bool is_words_ = false;  ///< [openings] texts are words behind the question
+  std::vector<std::vector<std::int32_t>> texts_;  ///< as tokens, where answers begin with them
 };
 
 }  // namespace

@@ -1,13 +1,15 @@
 // How rollouts begin: as their prompt ends, or with a beginning of their own. A guide's prefix,
-// a forced first token and a given part of an answer are cases.
+// a forced first token, words behind the question and a given part of an answer are cases.
 #pragma once
 
 #include "core/plan.hpp"
 #include "run/context/prompt_book.hpp"
 #include "run/context/run_context.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace rollcall::run {
@@ -16,6 +18,8 @@ namespace rollcall::run {
 struct Opening {
   std::int64_t number = 0;  ///< Rollout::opening: place in openings.texts, from 1; 0: none of them
   std::vector<std::int32_t> given{};  ///< tokens before those that are sampled
+  std::size_t learnt = 0;             ///< the last ones of `given` that train as well
+  std::string words{};  ///< said to the policy behind the question, after a blank line; empty: none
 };
 
 class Openings {

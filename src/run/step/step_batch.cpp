@@ -161,9 +161,7 @@ class ColumnBuilder {
         entropy_.insert(entropy_.end(), turn.columns.entropy.begin(), turn.columns.entropy.end());
         if (turn.role != Role::policy) continue;
         made_.token.insert(made_.token.end(), turn.tokens.begin(), turn.tokens.end());
-        const bool is_given =
-            t < rollout.facts.size() && (rollout.facts[t].flags & turn_flag::given) != 0;
-        given.insert(given.end(), turn.tokens.size(), is_given ? 1.0 : 0.0);
+        given.insert(given.end(), turn.tokens.size(), is_given(rollout, t) ? 1.0 : 0.0);
       }
       made_.offsets.push_back(std::int64_t(made_.rollout_logprob.size()));
       made_.reward.push_back(score.reward);
@@ -407,9 +405,11 @@ std::size_t guide_tokens(const Group& group) {
 std::optional<std::uint64_t> sampled_by(const Group& group) {
   std::optional<std::uint64_t> oldest;
   for (const auto& rollout : group.rollouts)
-    for (const auto& turn : rollout.turns)
-      for (const std::uint64_t version : turn.policy_version)
+    for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
+      if (is_given(rollout, t)) continue;  // nobody sampled it
+      for (const std::uint64_t version : rollout.turns[t].policy_version)
         oldest = std::min(oldest.value_or(version), version);
+    }
   return oldest;
 }
 
