@@ -124,10 +124,25 @@ std::vector<DerivedPrompt> asked_by(std::span<const GroupPlan> groups,
   return prompts;
 }
 
+namespace {
+
+/// Tokens of the longest words that [openings] may put behind a question, with the blank line
+/// before them.
+std::int64_t longest_words(const RunConfig& config, const RunTexts& texts) {
+  std::int64_t longest = 0;
+  if (config.openings.as != "prompt") return longest;
+  for (const std::string& words : config.openings.texts)
+    longest = std::max(longest, std::int64_t(texts.tokenizer->encode(kBeforeWords + words).size()));
+  return longest;
+}
+
+}  // namespace
+
 std::int64_t longest_asked(const RunConfig& config, const RunTexts& texts, std::int64_t positions) {
   std::int64_t longest = texts.longest_with_help;
   for (const auto& split : texts.prompt_tokens)
     for (const auto& prompt : split) longest = std::max(longest, std::int64_t(prompt.size()));
+  longest += longest_words(config, texts);
   if (config.self_judging.share > 0.0)
     longest = std::max(longest, longest_judge_task(config, texts, positions));
   longest = std::max(longest, longest_second_pass(config, texts, positions));

@@ -15,6 +15,9 @@
 
 namespace rollcall::run {
 
+/// Stands between a question and the words that [openings] puts behind it.
+inline constexpr const char* kBeforeWords = "\n\n";
+
 /// It is made for each plan or shard. What it is given must outlive it.
 class PromptBook {
  public:
@@ -60,7 +63,7 @@ std::vector<DerivedPrompt> asked_by(std::span<const GroupPlan> groups,
                                     std::span<const DerivedPrompt> derived);
 
 /// Tokens of the longest prompt that the book can have, in all forms and tiers and with all texts
-/// of [self_judging] and [second_pass]; at most what the model has room for. `positions`: how many
+/// of [self_judging], [second_pass] and [openings]; at most what the model has room for. `positions`: how many
 /// tokens the policy can read (ModelConfig::max_position_embeddings).
 std::int64_t longest_asked(const RunConfig& config, const RunTexts& texts, std::int64_t positions);
 

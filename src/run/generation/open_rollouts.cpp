@@ -159,7 +159,7 @@ void OpenRollouts::ask_question(OpenGroup& group, OpenRollout& rollout, std::str
   const Opening& opening = rollout.opening;
   if (!opening.words.empty()) {
     if (question.empty()) question = last_question(group.prompt);
-    question += "\n\n" + opening.words;
+    question += kBeforeWords + opening.words;
   }
   if (!question.empty()) {
     const auto [known, is_new] = group.question_of.try_emplace(question, group.questions.size());
