@@ -119,7 +119,7 @@ struct Rollout {
 };
 
 /// Whether a turn of the policy was given to it and trains all the same (turn_flag::given).
-inline bool is_given(const Rollout& rollout, std::size_t turn) {
+inline bool was_given(const Rollout& rollout, std::size_t turn) {
   return turn < rollout.facts.size() && (rollout.facts[turn].flags & turn_flag::given) != 0;
 }
 

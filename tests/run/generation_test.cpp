@@ -231,8 +231,8 @@ TEST(GenerationStage, BeginningsMayTrain) {
     EXPECT_EQ(rollout.turns[1].role, Role::policy);
     EXPECT_EQ(rollout.turns[1].tokens, given);
     EXPECT_TRUE(std::isnan(rollout.turns[1].columns.logprob.at(0)));
-    EXPECT_TRUE(is_given(rollout, 1));
-    EXPECT_FALSE(is_given(rollout, 2));
+    EXPECT_TRUE(was_given(rollout, 1));
+    EXPECT_FALSE(was_given(rollout, 2));
     EXPECT_EQ(rollout.text.substr(0, 1), "a");
   }
   EXPECT_EQ(sampled_by(shard.groups.at(0)), 5U) << "nobody sampled what was given";

@@ -4,7 +4,9 @@
 
 #include "base/process/stop_signals.hpp"
 #include "environment/environments.hpp"
+#include "io/run_files.hpp"
 #include "io/sample_run.hpp"
+#include "run/context/prompt_book.hpp"
 #include "run/driven.hpp"
 #include "run/generation/generation.hpp"
 #include "run/messages/actions.hpp"
@@ -211,6 +213,40 @@ TEST(RolloutDriver, FurtherDrawsBeginInTheWorldOfTheirParent) {
   EXPECT_EQ(asked(shard, 3), asked(shard, 1));
   plan.purpose = Purpose::greedy;
   EXPECT_EQ(asked(driver.run(plan, 0), 1), asked(shard, 1));
+}
+
+/// A conversation that a stop interrupted is lost again where it was lost, without being asked.
+TEST(RolloutDriver, ALossBeforeAStopIsRepeated) {
+  const io::test::RunFolder folder;
+  RunContext context = driven_job(folder.path(), 2, kRetry);
+  context.config.environment.command = {"a program"};
+  const StepPlan plan = driven_plan(context, 3);
+  const std::map<std::string, std::pair<std::size_t, Loss>> losses{
+      {"train/9/0/0/1", {0, Loss::died}},
+      {"train/9/1/0/0", {1, Loss::clock}},
+      {"train/9/1/0/2", {1, Loss::told}}};
+  auto losing = std::make_unique<Scripted>();
+  losing->losses = losses;
+  const RolloutShard lost = RolloutDriver(context, std::move(losing)).run(plan, 0);
+  ScoredShard scores{Purpose::train, 9, 0, 0, {}, {}};
+  for (const Group& group : lost.groups)
+    for (auto& made = scores.scores.emplace_back(); const Rollout& rollout : group.rollouts)
+      made.push_back({.undecided = rollout.finish == FinishReason::lost});
+  const auto file =
+      io::draft_scored(lost, PromptBook(context.texts, {}).stored(lost), scores, context.identity);
+  (void)io::publish(folder.path(), file);
+  ASSERT_GT(io::set_aside_unfinished(folder.path(), {}), 0);
+  expect_same(RolloutDriver(context, std::make_unique<Scripted>(3)).run(plan, 0), lost);
+
+  // It is the same conversation only where the policy has said the same.
+  const RepeatedLosses known(context);
+  environment::Talk talk;
+  talk.id = "train/9/0/0/1";
+  ASSERT_TRUE(known.find(talk));
+  EXPECT_EQ(known.find(talk)->loss, Loss::died);
+  EXPECT_EQ(known.find(talk)->reason, "as the script says");
+  talk.actions = {"another"};
+  EXPECT_FALSE(known.find(talk));
 }
 
 /// The partner of this driver checks that nothing is open when it goes.

@@ -3,6 +3,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
+#include "run/generation/conversation_seeds.hpp"
 #include "run/generation/generation.hpp"
 #include "run/scoring/repeated_verdicts.hpp"
 #include "text/chat/prompt_conversation.hpp"
@@ -13,8 +14,7 @@
 namespace rollcall::run {
 namespace {
 
-constexpr unsigned kNotExact = 11;  // of 64 bits: a seed is below 2^53 (environment::Seeds)
-constexpr double kLook_s = 0.1;     // between two looks whether the step is cut
+constexpr double kLook_s = 0.1;  // between two looks whether the step is cut
 
 std::uint32_t sample_of(const GroupPlan& plan, std::uint32_t index) {
   return plan.samples.empty() ? plan.first_sample + index : plan.samples[index];
@@ -27,15 +27,6 @@ std::string last_question(const Prompt& prompt) {
     (void)text::asked_last(prompt.conversation,
                            [&](std::string_view said) { return question = std::string(said); });
   return question;
-}
-
-/// The draw of the prompt that decides how its conversations begin: groups that ask the same prompt
-/// once more meet the same world.
-std::uint64_t world_draw(const GroupPlan& group) {
-  const DerivedKind kind = group.from.kind;
-  const bool again =
-      kind == DerivedKind::hint || kind == DerivedKind::counterpart || kind == DerivedKind::pool;
-  return again ? group.from.parent.draw : group.id.draw;
 }
 
 /// The number by which the partner and its queue know a conversation.
@@ -102,14 +93,9 @@ bool OpenRollouts::may_branch() const {
 }
 
 environment::Seeds OpenRollouts::seeds_of(const OpenGroup& group, std::uint32_t sample) const {
-  const auto seed = std::uint64_t(parts_.context->config.run.seed);
-  const std::uint64_t world = group.plan->id.prompt.value | world_draw(*group.plan) << 40 |
-                              std::uint64_t(plan_->split) << 60;
-  const auto drawn = [&](std::uint64_t prompt, std::uint64_t number) {
-    return RandomStream(seed, RandomPurpose::environment, plan_->step, prompt, number).bits(0) >>
-           kNotExact;
-  };
-  return {.start = drawn(world, 0), .turns = drawn(group.address, 1 + std::uint64_t(sample))};
+  const Group made{.id = group.plan->id, .stream_prompt = group.address, .from = group.plan->from};
+  return conversation_seeds(std::uint64_t(parts_.context->config.run.seed), plan_->split, made,
+                            sample);
 }
 
 void OpenRollouts::begin() {

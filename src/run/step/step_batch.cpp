@@ -161,7 +161,9 @@ class ColumnBuilder {
         entropy_.insert(entropy_.end(), turn.columns.entropy.begin(), turn.columns.entropy.end());
         if (turn.role != Role::policy) continue;
         made_.token.insert(made_.token.end(), turn.tokens.begin(), turn.tokens.end());
-        given.insert(given.end(), turn.tokens.size(), is_given(rollout, t) ? 1.0 : 0.0);
+        const bool is_given =
+            t < rollout.facts.size() && (rollout.facts[t].flags & turn_flag::given) != 0;
+        given.insert(given.end(), turn.tokens.size(), is_given ? 1.0 : 0.0);
       }
       made_.offsets.push_back(std::int64_t(made_.rollout_logprob.size()));
       made_.reward.push_back(score.reward);
@@ -406,7 +408,7 @@ std::optional<std::uint64_t> sampled_by(const Group& group) {
   std::optional<std::uint64_t> oldest;
   for (const auto& rollout : group.rollouts)
     for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
-      if (is_given(rollout, t)) continue;  // nobody sampled it
+      if (was_given(rollout, t)) continue;  // nobody sampled it
       for (const std::uint64_t version : rollout.turns[t].policy_version)
         oldest = std::min(oldest.value_or(version), version);
     }

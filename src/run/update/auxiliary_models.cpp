@@ -68,7 +68,7 @@ void deal(StepBatch& batch, const std::vector<std::size_t>& groups,
 
 bool has_given(const Rollout& rollout) {
   for (std::size_t t = 0; t < rollout.facts.size(); ++t)
-    if (is_given(rollout, t)) return true;
+    if (was_given(rollout, t)) return true;
   return false;
 }
 
@@ -96,7 +96,7 @@ void put_logprobs(const StepBatch& alone, const std::vector<Rollout*>& rollouts)
     for (std::size_t t = 0; t < rollouts[i]->turns.size(); ++t) {
       auto& columns = rollouts[i]->turns[t].columns;
       const auto count = std::ptrdiff_t(columns.logprob.size());
-      if (is_moved(*rollouts[i]) || is_given(*rollouts[i], t)) {
+      if (is_moved(*rollouts[i]) || was_given(*rollouts[i], t)) {
         columns.logprob.assign(logprob, logprob + count);
         columns.entropy.assign(entropy, entropy + count);
       }
