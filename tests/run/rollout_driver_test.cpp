@@ -4,7 +4,7 @@
 
 #include "base/process/stop_signals.hpp"
 #include "environment/environments.hpp"
-#include "io/run_files.hpp"
+#include "io/archive.hpp"
 #include "io/sample_run.hpp"
 #include "run/context/prompt_book.hpp"
 #include "run/driven.hpp"

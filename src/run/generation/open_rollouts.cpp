@@ -1,11 +1,9 @@
 // Begins the rollouts of a plan, and makes requests of them.
 #include "run/generation/open_rollouts.hpp"
 
-#include "base/errors/error.hpp"
-#include "base/numbers/random.hpp"
 #include "run/generation/conversation_seeds.hpp"
 #include "run/generation/generation.hpp"
-#include "run/scoring/repeated_verdicts.hpp"
+#include "run/messages/purposes.hpp"
 #include "text/chat/prompt_conversation.hpp"
 
 #include <algorithm>
@@ -35,7 +33,38 @@ std::uint64_t number_of(std::size_t group, std::size_t rollout) {
   return std::uint64_t(group) << kRollouts | std::uint64_t(rollout);
 }
 
+/// Which rollouts are sampled from their beginning, and which of the others may be forked from each
+/// of them.
+void share_out(const DriverParts& parts, Purpose purpose, OpenGroup& group) {
+  const GroupPlan& plan = *group.plan;
+  group.unforked = plan.count;
+  if (!plan.samples.empty() || plan.count < 2) return;
+  if (!parts.exit.empty()) {
+    group.exits = purpose == Purpose::train && is_plain(plan.id, plan.from);
+    if (group.exits) group.unforked = 1;
+  } else if (parts.forks != nullptr && plan.unforked > 0) {
+    group.unforked = std::min(plan.unforked, plan.count);
+  }
+  const std::uint32_t spare = plan.count - group.unforked;
+  std::uint32_t leaf = group.unforked;
+  for (std::uint32_t i = 0; i < group.unforked; ++i) {
+    OpenRollout& rollout = group.rollouts[i];
+    rollout.leaf = leaf;
+    rollout.leaves = spare / group.unforked + (i < spare % group.unforked ? 1 : 0);
+    leaf += rollout.leaves;
+  }
+}
+
 }  // namespace
+
+environment::Seeds seeds_of(const DriverParts& parts, Split split, const OpenGroup& group,
+                            std::uint32_t sample) {
+  const Group made{.id = group.plan->id,
+                   .rollouts = {},
+                   .stream_prompt = group.address,
+                   .from = group.plan->from};
+  return conversation_seeds(std::uint64_t(parts.context->config.run.seed), split, made, sample);
+}
 
 OpenRollouts::OpenRollouts(const DriverParts& parts, const StepPlan& plan, const PromptBook& book,
                            std::vector<std::vector<Opening>> openings)
@@ -62,40 +91,12 @@ void OpenRollouts::add_group(const GroupPlan& plan, std::vector<Opening> opening
     rollout.sample = sample_of(plan, i);
     if (!openings.empty()) rollout.opening = std::move(openings[i]);
   }
-  share_out(group);
-}
-
-/// Which rollouts are sampled from their beginning, and which of the others may be forked from each
-/// of them.
-void OpenRollouts::share_out(OpenGroup& group) const {
-  const GroupPlan& plan = *group.plan;
-  group.unforked = plan.count;
-  if (!plan.samples.empty() || plan.count < 2) return;
-  if (!parts_.exit.empty()) {
-    group.exits = plan_->purpose == Purpose::train && is_plain(plan.id, plan.from);
-    if (group.exits) group.unforked = 1;
-  } else if (parts_.forks != nullptr && plan.unforked > 0) {
-    group.unforked = std::min(plan.unforked, plan.count);
-  }
-  const std::uint32_t spare = plan.count - group.unforked;
-  std::uint32_t leaf = group.unforked;
-  for (std::uint32_t i = 0; i < group.unforked; ++i) {
-    OpenRollout& rollout = group.rollouts[i];
-    rollout.leaf = leaf;
-    rollout.leaves = spare / group.unforked + (i < spare % group.unforked ? 1 : 0);
-    leaf += rollout.leaves;
-  }
+  share_out(parts_, plan_->purpose, group);
 }
 
 bool OpenRollouts::may_branch() const {
   return std::any_of(groups_.begin(), groups_.end(),
                      [](const OpenGroup& group) { return group.unforked < group.rollouts.size(); });
-}
-
-environment::Seeds OpenRollouts::seeds_of(const OpenGroup& group, std::uint32_t sample) const {
-  const Group made{.id = group.plan->id, .stream_prompt = group.address, .from = group.plan->from};
-  return conversation_seeds(std::uint64_t(parts_.context->config.run.seed), plan_->split, made,
-                            sample);
 }
 
 void OpenRollouts::begin() {
@@ -113,7 +114,7 @@ void OpenRollouts::begin() {
       environment::Talk talk;
       talk.id = sample_id(plan_->purpose, group.plan->id, rollout.sample);
       talk.prompt = &group.prompt, talk.info = group.info, talk.start = group.plan->start;
-      talk.seeds = seeds_of(group, rollout.sample);
+      talk.seeds = seeds_of(parts_, plan_->split, group, rollout.sample);
       rollout.talk.emplace(std::move(talk), TurnLimits{}, rollout.opening.given);
       if (auto start = ask(rollout, number_of(g, i), queue))
         begin(group, rollout, std::move(*start));
@@ -244,75 +245,6 @@ environment::AnswerQueue& OpenRollouts::new_queue() {
 void OpenRollouts::add_wait(double seconds) {
   const std::lock_guard lock(mutex_);
   waited_s_ += seconds;
-}
-
-std::vector<std::size_t> OpenRollouts::places(const OpenGroup& group, const OpenRollout& rollout,
-                                              const model::DecodedSequence& so_far,
-                                              std::size_t turn) const {
-  const std::size_t sampled = so_far.tokens.size();
-  if (group.exits) {
-    std::vector<std::size_t> ways;
-    for (std::size_t j = 1; j <= rollout.leaves; ++j)
-      ways.push_back(j * sampled / group.rollouts.size());
-    return ways;
-  }
-  const RandomStream stream(std::uint64_t(parts_.context->config.run.seed), RandomPurpose::forks,
-                            plan_->step, group.address, rollout.sample);
-  return parts_.forks->places(so_far, turn, sampled, rollout.leaves, stream.bits(turn));
-}
-
-std::vector<model::Branch> OpenRollouts::branches(const model::SequencePlace& place,
-                                                  const model::DecodedSequence& so_far,
-                                                  std::size_t turn) {
-  OpenRollout& from = at(place);
-  if (from.leaves == 0) return {};
-  const Opened& opened = opened_.at(place.request);
-  OpenGroup& group = groups_[opened.group];
-  const auto where = places(group, from, so_far, turn);
-  expect(where.size() <= from.leaves, "a rollout has as many forks as it may have");
-  std::vector<model::Branch> all;
-  std::size_t last = turn;
-  for (const std::size_t at : where) {
-    expect(group.exits || (at >= last && at < so_far.tokens.size()),
-           "a fork begins in the turn that has ended, and they ascend");
-    last = at;
-    all.push_back(branch(group, from, at));
-    all.back().sample -= opened.before;
-  }
-  return all;
-}
-
-/// A rollout of the group that shares the first `place` sampled tokens of `from`.
-model::Branch OpenRollouts::branch(OpenGroup& group, OpenRollout& from, std::size_t place) {
-  const std::uint32_t number = from.leaf++;
-  --from.leaves;
-  OpenRollout& leaf = group.rollouts.at(number);
-  leaf.opening = from.opening, leaf.question = from.question, leaf.most = from.most;
-  model::Branch branch{.sample = number};
-  if (group.exits) {
-    const std::int64_t room = from.most - std::int64_t(place + parts_.exit.size());
-    // Where the way is too short, or leaves no room behind the words, the rollout is a plain one.
-    if (room < 1) place = 0;
-    branch.most = place > 0 ? room : from.most;
-    if (place > 0) {
-      branch.said.assign(parts_.exit.begin(), parts_.exit.end());
-      leaf.turns.push_back({.end = place, .said = branch.said});
-    }
-  } else if (from.talk) {
-    const std::string id = sample_id(plan_->purpose, group.plan->id, leaf.sample);
-    leaf.talk.emplace(from.talk->forked(place, id, seeds_of(group, leaf.sample)));
-    branch.most = leaf.talk->room();
-    const auto& turns = leaf.talk->turns();
-    if (!turns.empty() && turns.back().end == place) branch.said = turns.back().said;
-  } else {
-    branch.most = from.most - std::int64_t(place);
-  }
-  branch.sampled = place;
-  if (place > 0) {
-    leaf.parent = from.sample;
-    leaf.fork_token = std::int64_t(from.opening.learnt + place);
-  }
-  return branch;
 }
 
 }  // namespace rollcall::run

@@ -64,6 +64,10 @@ struct OpenGroup {
   std::vector<OpenRollout> rollouts{};
 };
 
+/// The seeds of a rollout's conversation. `split`: of the plan.
+environment::Seeds seeds_of(const DriverParts& parts, Split split, const OpenGroup& group,
+                            std::uint32_t sample);
+
 /// Different threads may use different rollouts at the same time. Whatever happens, the partner
 /// holds none of their conversations once this is gone.
 class OpenRollouts {
@@ -92,14 +96,11 @@ class OpenRollouts {
   std::optional<environment::Answer> ask(OpenRollout& rollout, std::uint64_t conversation,
                                          environment::AnswerQueue& queue);
   void close(OpenRollout& rollout);
-  /// The branches of a turn that has ended: its forks or, where it ends the way that exits leave,
-  /// those. To be called before the conversation hears of the turn.
-  std::vector<model::Branch> branches(const model::SequencePlace& place,
-                                      const model::DecodedSequence& so_far, std::size_t turn);
   environment::AnswerQueue& new_queue();  ///< any thread may call it
   void add_wait(double seconds);          ///< any thread may call it
   double waited_s() const { return waited_s_; }
   const DriverParts& parts() const { return parts_; }
+  const StepPlan& plan() const { return *plan_; }
 
  private:
   struct Opened {
@@ -107,13 +108,8 @@ class OpenRollouts {
     std::uint32_t before = 0;  ///< rollouts of the group before the request's first one
   };
   void add_group(const GroupPlan& plan, std::vector<Opening> openings);
-  void share_out(OpenGroup& group) const;
-  environment::Seeds seeds_of(const OpenGroup& group, std::uint32_t sample) const;
   void begin(OpenGroup& group, OpenRollout& rollout, environment::Answer start);
   void ask_question(OpenGroup& group, OpenRollout& rollout, std::string question);
-  std::vector<std::size_t> places(const OpenGroup& group, const OpenRollout& rollout,
-                                  const model::DecodedSequence& so_far, std::size_t turn) const;
-  model::Branch branch(OpenGroup& group, OpenRollout& from, std::size_t place);
 
   DriverParts parts_;
   const StepPlan* plan_;

@@ -5,7 +5,7 @@
 #include "base/numbers/hash.hpp"
 #include "io/stored_verdicts.hpp"
 #include "run/generation/conversation.hpp"
-#include "run/scoring/repeated_verdicts.hpp"
+#include "run/messages/purposes.hpp"
 
 #include <span>
 #include <utility>

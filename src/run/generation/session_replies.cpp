@@ -2,6 +2,7 @@
 #include "run/generation/session_replies.hpp"
 
 #include "base/errors/error.hpp"
+#include "run/generation/branches.hpp"
 
 #include <utility>
 
@@ -16,7 +17,7 @@ std::optional<model::Reply> SessionReplies::after(const model::SequencePlace& pl
                                                   const model::DecodedSequence& so_far,
                                                   std::size_t turn) {
   OpenRollout& rollout = rollouts_->at(place);
-  rollout.branches = rollouts_->branches(place, so_far, turn);
+  rollout.branches = branches_of(*rollouts_, place, so_far, turn);
   if (!rollout.talk) return end(rollout);
   const text::TurnTexts& texts = *rollouts_->parts().context->texts.turns;
   if (!rollout.talk->hear(so_far.tokens, turn, so_far.stopped, texts)) return end(rollout);
