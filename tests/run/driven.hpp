@@ -13,10 +13,18 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace rollcall::run::test {
 
@@ -118,7 +126,7 @@ class Scripted final : public environment::Partner {
     if (loss != losses.end() && loss->second.first == turns)
       return {.reason = "as the script says", .loss = loss->second.second};
     EXPECT_EQ(talk.said.size(), turns);
-    if (turns == 0) return {.state = "begun", .text = fmt::format("{}?", talk.seeds.start % 3)};
+    if (turns == 0) return {.state = "begun", .text = fmt::format("{}?", talk.seeds.start % 97)};
     const std::uint64_t drawn = hash(fmt::format("{} {} {}", *talk.state, talk.actions.back(),
                                                  environment::step_seed(talk.seeds, turns - 1)));
     return {.state = fmt::format("{}", drawn),

@@ -15,6 +15,9 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
 #include <stdexcept>
 
 namespace rollcall::run {
@@ -231,7 +234,7 @@ TEST(RolloutDriver, ALossBeforeAStopIsRepeated) {
   ScoredShard scores{Purpose::train, 9, 0, 0, {}, {}};
   for (const Group& group : lost.groups)
     for (auto& made = scores.scores.emplace_back(); const Rollout& rollout : group.rollouts)
-      made.push_back({.undecided = rollout.finish == FinishReason::lost});
+      made.push_back({.components = {}, .undecided = rollout.finish == FinishReason::lost});
   const auto file =
       io::draft_scored(lost, PromptBook(context.texts, {}).stored(lost), scores, context.identity);
   (void)io::publish(folder.path(), file);
