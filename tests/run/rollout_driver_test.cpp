@@ -152,7 +152,9 @@ TEST(RolloutDriver, LimitsHoldForTheWholeRollout) {
   for (const Rollout* rollout : all_of(turns)) {
     EXPECT_LE(actions_of(*rollout).size(), 2U);
     seen.insert(rollout->finish);
-    if (rollout->finish == FinishReason::turns) EXPECT_EQ(actions_of(*rollout).size(), 2U);
+    if (rollout->finish == FinishReason::turns) {
+      EXPECT_EQ(actions_of(*rollout).size(), 2U);
+    }
   }
   EXPECT_TRUE(seen.contains(FinishReason::turns));
   EXPECT_TRUE(seen.contains(FinishReason::stop));
@@ -167,7 +169,9 @@ TEST(RolloutDriver, LimitsHoldForTheWholeRollout) {
   const RolloutShard short_turns = shard({"sampling.turn_tokens=1"});
   for (const Rollout* rollout : all_of(short_turns))
     for (const Turn& turn : rollout->turns)
-      if (turn.role == Role::policy) EXPECT_EQ(turn.tokens.size(), 1U);
+      if (turn.role == Role::policy) {
+        EXPECT_EQ(turn.tokens.size(), 1U);
+      }
 }
 
 TEST(RolloutDriver, ALossCostsItsRolloutAlone) {

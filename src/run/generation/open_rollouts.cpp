@@ -67,7 +67,7 @@ environment::Seeds seeds_of(const DriverParts& parts, Split split, const OpenGro
 }
 
 OpenRollouts::OpenRollouts(const DriverParts& parts, const StepPlan& plan, const PromptBook& book,
-                           std::vector<std::vector<Opening>> openings)
+                           std::vector<std::vector<RolloutOpening>> openings)
     : parts_(parts), plan_(&plan), book_(&book) {
   groups_.reserve(plan.groups.size());  // conversations point at prompts
   for (std::size_t g = 0; g < plan.groups.size(); ++g)
@@ -79,7 +79,7 @@ OpenRollouts::~OpenRollouts() {
     for (OpenRollout& rollout : group.rollouts) close(rollout);
 }
 
-void OpenRollouts::add_group(const GroupPlan& plan, std::vector<Opening> openings) {
+void OpenRollouts::add_group(const GroupPlan& plan, std::vector<RolloutOpening> openings) {
   OpenGroup& group = groups_.emplace_back();
   group.plan = &plan;
   group.address = prompt_address(*plan_, plan);
@@ -143,7 +143,7 @@ void OpenRollouts::begin(OpenGroup& group, OpenRollout& rollout, environment::An
 /// Finds the tokens of what a rollout is asked, and its room after them. `question`: in place of
 /// the prompt's own text; empty: that text.
 void OpenRollouts::ask_question(OpenGroup& group, OpenRollout& rollout, std::string question) {
-  const Opening& opening = rollout.opening;
+  const RolloutOpening& opening = rollout.opening;
   if (!opening.words.empty()) {
     if (question.empty()) question = last_question(group.prompt);
     question += kBeforeWords + opening.words;

@@ -36,7 +36,7 @@ struct DriverParts {
 
 struct OpenRollout {
   std::uint32_t sample = 0;
-  Opening opening{};
+  RolloutOpening opening{};
   std::size_t question = 0;                   ///< index into OpenGroup::questions
   std::int64_t most = 0;                      ///< tokens that its first turn may sample; 0: none
   std::optional<Conversation> talk{};         ///< nothing: there is no environment
@@ -74,7 +74,7 @@ class OpenRollouts {
  public:
   /// `openings`: as Openings::of gives them.
   OpenRollouts(const DriverParts& parts, const StepPlan& plan, const PromptBook& book,
-               std::vector<std::vector<Opening>> openings);
+               std::vector<std::vector<RolloutOpening>> openings);
   ~OpenRollouts();
   OpenRollouts(const OpenRollouts&) = delete;
   OpenRollouts& operator=(const OpenRollouts&) = delete;
@@ -107,7 +107,7 @@ class OpenRollouts {
     std::size_t group = 0;
     std::uint32_t before = 0;  ///< rollouts of the group before the request's first one
   };
-  void add_group(const GroupPlan& plan, std::vector<Opening> openings);
+  void add_group(const GroupPlan& plan, std::vector<RolloutOpening> openings);
   void begin(OpenGroup& group, OpenRollout& rollout, environment::Answer start);
   void ask_question(OpenGroup& group, OpenRollout& rollout, std::string question);
 

@@ -38,9 +38,10 @@ class AllOpenings final : public Openings {
     }
   }
 
-  std::vector<std::vector<Opening>> of(const StepPlan& plan, const PromptBook& book) override {
+  std::vector<std::vector<RolloutOpening>> of(const StepPlan& plan,
+                                              const PromptBook& book) override {
     const auto guided = guide_.prefixes(*context_, plan);
-    std::vector<std::vector<Opening>> all(plan.groups.size());
+    std::vector<std::vector<RolloutOpening>> all(plan.groups.size());
     for (std::size_t g = 0; g < plan.groups.size(); ++g) {
       const GroupPlan& group = plan.groups[g];
       const auto given = book.given(plan.purpose, group.id, group.from);
@@ -49,7 +50,7 @@ class AllOpenings final : public Openings {
       for (std::uint32_t i = 0; i < group.count; ++i) {
         const std::uint32_t sample =
             group.samples.empty() ? group.first_sample + i : group.samples[i];
-        Opening opening{.given = guided[g]};
+        RolloutOpening opening{.given = guided[g]};
         if (has_texts) {
           const auto& texts = context_->config.openings.texts;
           const std::size_t text = sample % texts.size();

@@ -15,7 +15,7 @@
 namespace rollcall::run {
 
 /// The beginning of one rollout.
-struct Opening {
+struct RolloutOpening {
   std::int64_t number = 0;  ///< Rollout::opening: place in openings.texts, from 1; 0: none of them
   std::vector<std::int32_t> given{};  ///< tokens before those that are sampled
   std::size_t learnt = 0;             ///< the last ones of `given` that train as well
@@ -27,7 +27,8 @@ class Openings {
   virtual ~Openings() = default;
   /// [groups][count] the openings of a plan's rollouts; a group's list is empty where all begin as
   /// its prompt ends. A function of seed, step, prompt, draw, sample and policy.
-  virtual std::vector<std::vector<Opening>> of(const StepPlan& plan, const PromptBook& book) = 0;
+  virtual std::vector<std::vector<RolloutOpening>> of(const StepPlan& plan,
+                                                      const PromptBook& book) = 0;
 };
 
 /// Those that [guide], [openings] and the derived prompts of a plan ask for. Reads guide.model

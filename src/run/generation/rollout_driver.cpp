@@ -52,7 +52,7 @@ class Turns {
     rollout_->turns.push_back(std::move(turn));
     rollout_->facts.push_back(std::move(facts));
   }
-  void add_given(const Opening& opening) {
+  void add_given(const RolloutOpening& opening) {
     const std::size_t told = opening.given.size() - opening.learnt;
     if (told > 0) add({Role::environment, part_of(opening.given, 0, told)});
     if (opening.learnt == 0) return;
