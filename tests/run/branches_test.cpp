@@ -120,7 +120,7 @@ TEST(Branches, ForksShareTheBeginningOfTheirOwnParent) {
         Scripted partner(timing);
         RolloutShard shard = forked(context, talks ? &partner : nullptr);
         for (std::size_t g = 0; g < shard.groups.size(); ++g) {
-          expect_forks(shard.groups[g], g == 1 ? 10 : 0);
+          expect_forks(shard.groups[g], g == 1 ? 10U : 0U);
           forks += shard.groups[g].rollouts.size() - 3;
         }
         if (!calm) calm = std::move(shard);
