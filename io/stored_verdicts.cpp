@@ -39,7 +39,8 @@ void collect(const fs::path& run_dir, const std::string& scores_file,
     for (std::size_t i = 0; i < std::min(group.rollouts.size(), scored.scores[g].size()); ++i) {
       if (!unsure(scored.scores[g][i])) continue;
       all.push_back({shard.purpose, group.id, group.rollouts[i].sample, prompts[g].text,
-                     prompts[g].answer, group.rollouts[i].text, scored.scores[g][i]});
+                     prompts[g].answer, group.rollouts[i].text, scored.scores[g][i],
+                     group.rollouts[i].finish, group.rollouts[i].facts});
     }
   }
 }

@@ -16,6 +16,8 @@ struct StoredVerdict {
   std::uint32_t sample = 0;
   std::string prompt, answer, response;  ///< what the verdict is about
   Score score;
+  FinishReason finish = FinishReason::stop;
+  std::vector<TurnFacts> facts{};  ///< of the rollout
 };
 
 /// The verdicts in run_dir/set_aside, earliest first. `unreadable` receives the files of scores

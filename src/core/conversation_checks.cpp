@@ -104,6 +104,26 @@ void check_hints(const RunConfig& c, Faults& faults) {
               "a made task has no rows", "set hints.source=solution, or task.name=file");
 }
 
+/// Exits leave the first rollout of a group, so that the group is sampled in one go.
+void check_exits(const RunConfig& c, Faults& faults) {
+  if (c.openings.exit.empty()) return;
+  const auto excludes = [&](const char* key, bool is_on, const char* why) {
+    faults.need({"openings.exit", key}, !is_on,
+                fmt::format("openings.exit is set, and so is {}", key), why,
+                "leave one of them out");
+  };
+  excludes("environment.name", !c.environment.name.empty(),
+           "an exit leaves an answer of one turn, and no conversation");
+  excludes("environment.command", !c.environment.command.empty(),
+           "an exit leaves an answer of one turn, and no conversation");
+  excludes("environment.forks", !c.environment.forks.empty(),
+           "both say which rollouts of a group begin as others did");
+  faults.need({"openings.exit", "train.rollouts_per_prompt"}, c.train.rollouts_per_prompt > 1,
+              "openings.exit is set, and train.rollouts_per_prompt is 1",
+              "no rollout of a group would leave the first one's way",
+              "raise train.rollouts_per_prompt, or leave openings.exit out");
+}
+
 /// The most prompts that a step makes of the answers of `parents` groups.
 double most_asked(const RunConfig& c, double parents) {
   constexpr std::int64_t kOfAGroup = 4;  // unless every answer is asked about
@@ -207,6 +227,7 @@ void check_conversations(const RunConfig& c, Faults& faults) {
   check_environment(c, faults);
   check_hints(c, faults);
   check_second_pass(c, faults);
+  check_exits(c, faults);
 }
 
 }  // namespace rollcall

@@ -8,6 +8,7 @@
 #include "core/missed_tokens.hpp"
 #include "core/token_columns.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -116,6 +117,11 @@ struct Rollout {
   std::optional<GroupId> placed{};
   Derivation placed_from{};  ///< with `placed`: why that group was asked. It leaves no rank
 };
+
+/// Whether a turn of the policy was given to it and trains all the same (turn_flag::given).
+inline bool was_given(const Rollout& rollout, std::size_t turn) {
+  return turn < rollout.facts.size() && (rollout.facts[turn].flags & turn_flag::given) != 0;
+}
 
 /// Rollouts of one prompt, at least one. Groups may differ in size.
 struct Group {

@@ -23,6 +23,8 @@ class Partner {
                                     AnswerQueue& queue) = 0;
   /// The conversation is over, however it ended. No answer to it comes after this call.
   virtual void close(const Talk& talk) = 0;
+  /// Processes that took the place of failed ones since the last call.
+  virtual std::int64_t take_restarts() { return 0; }
 };
 
 /// Answers on the calling thread.

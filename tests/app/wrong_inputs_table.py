@@ -130,7 +130,7 @@ ROWS = [
     ("nothing left of the task", TRAIN + "--set second_pass.buffer=0.5 --set self_judging.share=0.5", 2, "less than a tenth of a step's prompts"),
     ("turns of single answers", TRAIN + "--set environment.max_turns=3", 2, "environment.max_turns is set, but answers are single turns"),
     ("a conversation that nobody holds", TRAIN + "--set environment.name=key_door", 2, "no part of this program holds conversations"),
-    ("openings that nobody gives", TRAIN + "--set openings.exit=So", 2, "no part of this program cuts an answer"),
+    ("exits of lone answers", TRAIN + "--set openings.exit=So --set train.rollouts_per_prompt=1", 2, "would leave the first one's way"),
     ("an evaluation in an environment that is missing", "eval {run} --set environment.name=key_door", 2, "no part of this program holds conversations"),
     # settings that nothing would read
     ("a reference's decay without a reference", TRAIN + "--set reference.decay=0.9", 2, "reference.decay is set, but the objective compares with no reference policy"),

@@ -43,6 +43,15 @@ TEST(Actions, ARolloutInWhichNobodySpokeHasAnEmptyOne) {
   EXPECT_THAT(actions_of(of_roles({kPrompt, kTold})), ElementsAre(ActionTurns{1, 2}));
 }
 
+TEST(Actions, TheWordsOfAnExitBelongToTheAnswer) {
+  Rollout rollout = of_roles({kPrompt, kPolicy, kTold, kPolicy});
+  rollout.parent = 0, rollout.fork_token = 3;
+  EXPECT_THAT(actions_of(rollout), ElementsAre(ActionTurns{1, 4}));
+  rollout.facts.resize(4);
+  EXPECT_THAT(actions_of(rollout), ElementsAre(ActionTurns{1, 2}, ActionTurns{3, 4}))
+      << "a fork of a conversation";
+}
+
 TEST(Actions, VerifiersReadTheLastOne) {
   Rollout rollout = of_roles({kPrompt, kPolicy, kTold, kPolicy});
   rollout.text = std::string("one") + kNextAction + "two";

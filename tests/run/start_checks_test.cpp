@@ -200,20 +200,28 @@ TEST(StartChecks, PartsThatTheProgramDoesNotHaveAreRefusedInEveryJob) {
   for (const auto& [setting, says] : std::vector<std::pair<std::string, std::string>>{
            {"environment.name=key_door", "no part of this program holds conversations"},
            {"environment.command=[\"x\"]", "no part of this program holds conversations"},
-           {"environment.forks=after_reply", "no part of this program forks rollouts"},
-           {"openings.texts=[\"a\", \"b\"]", "no part of this program gives rollouts a beginning"},
-           {"openings.exit=So", "no part of this program cuts an answer"}})
+           {"environment.forks=after_reply", "no part of this program forks rollouts"}})
     for (const JobKind kind : {JobKind::train, JobKind::eval})
       EXPECT_THAT(refusal({setting}, {}, kind), HasSubstr(says)) << setting;
-  EXPECT_THAT(refusal({"openings.texts=[\"a\", \"b\"]", "openings.as=prompt"}),
-              Not(HasSubstr("mistakes")))
-      << "of a part that is missing one thing is said";
   const TemporaryFolder folder;
   RunConfig config;
-  config.openings.exit = "So";
+  config.environment.forks = "after_reply";
   EXPECT_THAT(refusal({"run.dir=/nonexistent/run"},
                       folder.write("config.toml", settings_text(config)), JobKind::eval),
-              HasSubstr("openings.exit is set, but no part of this program cuts an answer"));
+              HasSubstr("environment.forks is set, but no part of this program forks rollouts"));
+}
+
+TEST(StartChecks, ExitsNeedOneRoundOfAnswersOfOneTurn) {
+  EXPECT_THAT(refusal({"openings.exit=So"}), Not(HasSubstr("openings.exit")));
+  for (const auto& [setting, says] : std::vector<std::pair<std::string, std::string>>{
+           {"scheduler.rounds=hints", "the scheduler's rounds are hints"},
+           {"environment.name=retry", "so is environment.name"},
+           {"environment.command=[\"x\"]", "so is environment.command"},
+           {"environment.forks=after_reply", "so is environment.forks"},
+           {"train.rollouts_per_prompt=1", "train.rollouts_per_prompt is 1"},
+           {"task.name=key_door", "task.name is key_door"}})
+    EXPECT_THAT(refusal({"openings.exit=So", setting}),
+                AllOf(HasSubstr("openings.exit is set"), HasSubstr(says)));
 }
 
 TEST(StartChecks, WhatAJudgeWouldReadIsRefusedOfAnother) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <exception>
@@ -78,6 +79,7 @@ class Processes final : public Partner {
     return std::nullopt;
   }
   void close(const Talk& talk) override { post_.close(talk.id); }
+  std::int64_t take_restarts() override { return lives_.restarts.exchange(0); }
 
  private:
   /// A process that runs. Processes that take its place have other lives.
@@ -86,6 +88,16 @@ class Processes final : public Partner {
     std::uint64_t life = 0;
     std::map<std::string, Ticket> asked{};  ///< by id of the conversation
     int strays = 0;
+  };
+  struct Lives {
+    std::map<std::size_t, std::uint64_t> begun{};  ///< how often each process was started
+    std::atomic<std::int64_t> restarts = 0;        ///< since take_restarts(), which others call
+
+    std::uint64_t next(std::size_t process) {
+      const std::uint64_t life = ++begun[process];
+      if (life > 1) ++restarts;
+      return life;
+    }
   };
   /// A conversation that has been asked for and not been closed.
   struct Known {
@@ -130,7 +142,7 @@ class Processes final : public Partner {
   AttendedClock clock_{kSuspended_s};
   reward::Dispatch dispatch_;
   std::vector<std::optional<Running>> running_;  ///< [processes]
-  std::uint64_t lives_ = 0;                      ///< processes started so far
+  Lives lives_;
   std::map<std::string, Known> known_;
   std::map<Ticket, Request> requests_;
   LostLog lost_;
@@ -300,7 +312,7 @@ void Processes::handle(decltype(reward::Event::what) what) {
   for (const auto& decided : advance(dispatch_, {clock_.seconds(), std::move(what)})) {
     if (const auto* start = std::get_if<reward::action::Start>(&decided)) {
       running_[start->process].emplace(
-          Running{ChildPipes(spawner_.start(section_.command)), ++lives_});
+          Running{ChildPipes(spawner_.start(section_.command)), lives_.next(start->process)});
     } else if (const auto* sent = std::get_if<reward::action::Send>(&decided)) {
       send(sent->process, sent->ticket);
     } else if (const auto* end = std::get_if<reward::action::End>(&decided)) {

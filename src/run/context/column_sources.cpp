@@ -76,7 +76,7 @@ StepResidency step_at(const RunConfig& c, const method::Objective& objective) {
   // Rollouts that train behind another prompt than they were asked have no log-probs there.
   const bool behind_others = !c.second_pass.kind.empty() && c.second_pass.trained_on == "parent";
   const bool own = c.replay.share == 0.0 && c.experts.share == 0.0 &&
-                   c.train.from_archive.empty() && !behind_others;
+                   c.train.from_archive.empty() && !behind_others && !c.hints.learns;
   return one_update && own && !reads_tracked_success(c, objective) && !runs_passes(objective)
              ? StepResidency::leader
              : StepResidency::every_rank;

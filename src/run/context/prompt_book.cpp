@@ -7,6 +7,7 @@
 #include "run/context/derived/self_judging.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/messages/purposes.hpp"
+#include "text/chat/prompt_conversation.hpp"
 
 #include <fmt/format.h>
 
@@ -59,11 +60,29 @@ std::vector<std::int32_t> PromptBook::tokens(Purpose purpose, const GroupId& gro
   return prompt_tokens(*texts_, of_task(purpose, group), form);
 }
 
+std::vector<std::int32_t> PromptBook::tokens(Purpose purpose, const GroupId& group,
+                                             const Derivation& from,
+                                             const std::string& question) const {
+  Prompt prompt = asked(purpose, group, from);
+  prompt.text = question;
+  if (!prompt.conversation.empty())
+    prompt.conversation =
+        text::asked_last(prompt.conversation, [&](std::string_view) { return question; });
+  const std::size_t form = form_of(*texts_, purpose, drawn_as(group, from));
+  return texts_->format->prompt_tokens(
+      prompt, is_derived(group.prompt) ? "" : texts_->forms.at(form)->opening);
+}
+
 std::vector<std::int32_t> PromptBook::given(Purpose purpose, const GroupId& group,
                                             const Derivation& from) const {
   if (is_derived(group.prompt)) return find(group.prompt).given;
   return hint_tokens(*texts_, of_task(purpose, group),
                      form_of(*texts_, purpose, drawn_as(group, from)), from.tier);
+}
+
+bool PromptBook::learns_given(const GroupId& group) const {
+  if (is_derived(group.prompt)) return find(group.prompt).learns_given;
+  return texts_->hints.learns;
 }
 
 std::string PromptBook::extra(Purpose purpose, const GroupId& group) const {
@@ -105,10 +124,25 @@ std::vector<DerivedPrompt> asked_by(std::span<const GroupPlan> groups,
   return prompts;
 }
 
+namespace {
+
+/// Tokens of the longest words that [openings] may put behind a question, with the blank line
+/// before them.
+std::int64_t longest_words(const RunConfig& config, const RunTexts& texts) {
+  std::int64_t longest = 0;
+  if (config.openings.as != "prompt") return longest;
+  for (const std::string& words : config.openings.texts)
+    longest = std::max(longest, std::int64_t(texts.tokenizer->encode(kBeforeWords + words).size()));
+  return longest;
+}
+
+}  // namespace
+
 std::int64_t longest_asked(const RunConfig& config, const RunTexts& texts, std::int64_t positions) {
   std::int64_t longest = texts.longest_with_help;
   for (const auto& split : texts.prompt_tokens)
     for (const auto& prompt : split) longest = std::max(longest, std::int64_t(prompt.size()));
+  longest += longest_words(config, texts);
   if (config.self_judging.share > 0.0)
     longest = std::max(longest, longest_judge_task(config, texts, positions));
   longest = std::max(longest, longest_second_pass(config, texts, positions));

@@ -15,6 +15,9 @@
 
 namespace rollcall::run {
 
+/// Stands between a question and the words that [openings] puts behind it.
+inline constexpr const char* kBeforeWords = "\n\n";
+
 /// It is made for each plan or shard. What it is given must outlive it.
 class PromptBook {
  public:
@@ -29,10 +32,15 @@ class PromptBook {
   /// The tokens that the policy sees of it.
   std::vector<std::int32_t> tokens(Purpose purpose, const GroupId& group,
                                    const Derivation& from) const;
+  /// The same where `question` stands in place of the prompt's text, or of what its user says last.
+  std::vector<std::int32_t> tokens(Purpose purpose, const GroupId& group, const Derivation& from,
+                                   const std::string& question) const;
   /// Tokens with which its answers begin: those of a derived prompt, or the part of the worked
   /// solution that [hints] gives as a beginning; empty: none.
   std::vector<std::int32_t> given(Purpose purpose, const GroupId& group,
                                   const Derivation& from) const;
+  /// Whether those tokens train as well.
+  bool learns_given(const GroupId& group) const;
   /// The row of the task's file behind the prompt, as JSON (task::PromptSet::extra_of): its own, or
   /// that of the prompt whose answers it was made of; empty where there is none.
   std::string extra(Purpose purpose, const GroupId& group) const;
@@ -55,7 +63,7 @@ std::vector<DerivedPrompt> asked_by(std::span<const GroupPlan> groups,
                                     std::span<const DerivedPrompt> derived);
 
 /// Tokens of the longest prompt that the book can have, in all forms and tiers and with all texts
-/// of [self_judging] and [second_pass]; at most what the model has room for. `positions`: how many
+/// of [self_judging], [second_pass] and [openings]; at most what the model has room for. `positions`: how many
 /// tokens the policy can read (ModelConfig::max_position_embeddings).
 std::int64_t longest_asked(const RunConfig& config, const RunTexts& texts, std::int64_t positions);
 

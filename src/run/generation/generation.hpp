@@ -3,15 +3,17 @@
 
 #include "core/plan.hpp"
 #include "core/rollout.hpp"
+#include "environment/partner.hpp"
 #include "model/decode/decode.hpp"
-#include "run/generation/openings.hpp"
 #include "run/generation/pool_policy.hpp"
+#include "run/generation/rollout_driver.hpp"
 #include "run/messages/messages.hpp"
 #include "text/chat/prompt_format.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rollcall::run {
@@ -32,15 +34,17 @@ model::DecodeOptions step_decode_options(const RunContext& context);
 
 class GenerationStage {
  public:
-  GenerationStage(RunContext& context, int rank)
-      : context_(&context), rank_(rank), openings_(make_openings(context)) {}
+  /// `partner`: null in a run without an environment.
+  GenerationStage(RunContext& context, int rank,
+                  std::unique_ptr<environment::Partner> partner = nullptr)
+      : context_(&context), rank_(rank), driver_(context, std::move(partner)) {}
   /// Samples the plan's groups.
   Generated on_plan(const StepPlan& plan);
 
  private:
   RunContext* context_;
   int rank_;
-  std::unique_ptr<Openings> openings_;
+  RolloutDriver driver_;
   PoolPolicy pools_;
 };
 
@@ -53,11 +57,5 @@ std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group);
 /// stop texts. `format` and `stops` must outlive the rules.
 model::StopRules stop_rules(const text::PromptFormat& format,
                             const std::vector<std::string>& stops);
-
-/// Samples the groups of a plan on the worker threads, with the run's policy or with `policy`. The
-/// result depends on plan, seed, policy and openings alone. A shard of a step that was cut
-/// (RunThreads::cut) holds no answers and must not be used. Throws NumericsError when the policy yields a log-prob that is not a number.
-RolloutShard generate(RunContext& context, Openings& openings, const StepPlan& plan, int producer,
-                      const model::PolicyModel* policy = nullptr);
 
 }  // namespace rollcall::run

@@ -21,6 +21,8 @@ class AllOpenings final : public Openings {
  public:
   explicit AllOpenings(const RunContext& context) : context_(&context), guide_(context) {
     const RunConfig& config = context.config;
+    is_words_ = config.openings.as == "prompt";
+    if (is_words_) return;
     const std::int64_t guided = config.guide.share > 0.0 ? config.guide.max_tokens : 0,
                        most = config.sampling.max_new_tokens;
     for (const std::string& text : config.openings.texts) {
@@ -36,9 +38,10 @@ class AllOpenings final : public Openings {
     }
   }
 
-  std::vector<std::vector<Opening>> of(const StepPlan& plan, const PromptBook& book) override {
+  std::vector<std::vector<RolloutOpening>> of(const StepPlan& plan,
+                                              const PromptBook& book) override {
     const auto guided = guide_.prefixes(*context_, plan);
-    std::vector<std::vector<Opening>> all(plan.groups.size());
+    std::vector<std::vector<RolloutOpening>> all(plan.groups.size());
     for (std::size_t g = 0; g < plan.groups.size(); ++g) {
       const GroupPlan& group = plan.groups[g];
       const auto given = book.given(plan.purpose, group.id, group.from);
@@ -47,13 +50,16 @@ class AllOpenings final : public Openings {
       for (std::uint32_t i = 0; i < group.count; ++i) {
         const std::uint32_t sample =
             group.samples.empty() ? group.first_sample + i : group.samples[i];
-        Opening opening{.given = guided[g]};
+        RolloutOpening opening{.given = guided[g]};
         if (has_texts) {
-          const std::size_t text = sample % texts_.size();
+          const auto& texts = context_->config.openings.texts;
+          const std::size_t text = sample % texts.size();
           opening.number = std::int64_t(text) + 1;
-          append(texts_[text], opening.given);
+          if (is_words_) opening.words = texts[text];
+          else append(texts_[text], opening.given);
         }
         append(given, opening.given);
+        if (book.learns_given(group.id)) opening.learnt = given.size();
         all[g].push_back(std::move(opening));
       }
     }
@@ -63,13 +69,14 @@ class AllOpenings final : public Openings {
  private:
   /// Only what trains begins with them, and only where the prompt is the task's without help.
   bool gives_texts(const StepPlan& plan, const GroupPlan& group) const {
-    return !texts_.empty() && plan.purpose == Purpose::train && !is_derived(group.id.prompt) &&
-           group.from.tier == 0;
+    return !context_->config.openings.texts.empty() && plan.purpose == Purpose::train &&
+           !is_derived(group.id.prompt) && group.from.tier == 0;
   }
 
   const RunContext* context_;
   Guide guide_;
-  std::vector<std::vector<std::int32_t>> texts_;  ///< [openings] texts, as tokens
+  bool is_words_ = false;  ///< [openings] texts are words behind the question
+  std::vector<std::vector<std::int32_t>> texts_;  ///< as tokens, where answers begin with them
 };
 
 }  // namespace

@@ -7,6 +7,9 @@
 namespace rollcall::run {
 
 std::vector<ActionTurns> actions_of(const Rollout& rollout) {
+  // The words of an exit are no environment's.
+  const bool is_exit = rollout.fork_token >= 0 && rollout.facts.empty();
+  if (is_exit) return {{1, rollout.turns.size()}};
   std::vector<ActionTurns> actions;
   ActionTurns open{1, 1};
   bool speaks = false;  // the policy, in the action that is open

@@ -13,7 +13,7 @@ void serialize(A& ar, rollcall::run::RoundPlan& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::run::ShardNotice& v, unsigned) {
-  ar& v.file& v.archive_s& v.generation_s& v.derived& v.aggregator& v.aggregated& v.cut;
+  ar& v.file& v.archive_s& v.generation_s& v.derived& v.aggregator& v.aggregated& v.cut& v.figures;
 }
 template <class A>
 void serialize(A& ar, rollcall::run::ScoredFile& v, unsigned) {

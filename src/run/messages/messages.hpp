@@ -6,6 +6,7 @@
 #include "core/plan.hpp"
 #include "io/checkpoint.hpp"
 #include "io/shard_file.hpp"
+#include "run/messages/driver_figures.hpp"
 #include "run/messages/step_times.hpp"
 #include "scheduling/scheduler.hpp"
 
@@ -75,6 +76,7 @@ struct ShardNotice {
   std::uint32_t aggregated = 1;
   bool cut = false;  ///< a signal ended the sampling early; nothing of the shard is stored or
                      ///< scored
+  DriverFigures figures{};
 };
 
 /// Where update and archive find a shard and its scores. While cached_on_rank has them in memory

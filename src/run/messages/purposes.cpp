@@ -3,6 +3,8 @@
 
 #include "base/errors/error.hpp"
 
+#include <fmt/format.h>
+
 namespace rollcall::run {
 
 Split split_of(Purpose purpose) {
@@ -23,6 +25,11 @@ const char* purpose_name(Purpose purpose) {
     case Purpose::greedy: return "greedy";
   }
   throw ProtocolError("a message names a purpose that does not exist");
+}
+
+std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sample) {
+  return fmt::format("{}/{}/{}/{}/{}", purpose_name(purpose), group.step, group.prompt.value,
+                     group.draw, sample);
 }
 
 }  // namespace rollcall::run

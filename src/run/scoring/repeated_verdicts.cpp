@@ -4,7 +4,6 @@
 #include "base/errors/log.hpp"
 #include "base/numbers/hash.hpp"
 #include "io/stored_verdicts.hpp"
-#include "run/messages/purposes.hpp"
 
 #include <fmt/format.h>
 
@@ -22,11 +21,6 @@ std::uint64_t content_hash(const std::string& prompt, const std::string& answer,
 }
 
 }  // namespace
-
-std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sample) {
-  return fmt::format("{}/{}/{}/{}/{}", purpose_name(purpose), group.step, group.prompt.value,
-                     group.draw, sample);
-}
 
 RepeatedVerdicts::RepeatedVerdicts(const std::filesystem::path& run_dir,
                                    const reward::Grader& grader, std::size_t environment) {

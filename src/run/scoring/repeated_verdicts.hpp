@@ -4,6 +4,7 @@
 
 #include "core/rollout.hpp"
 #include "reward/verifier.hpp"
+#include "run/messages/purposes.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +14,6 @@
 #include <utility>
 
 namespace rollcall::run {
-
-/// "train/12/347/0/3": purpose, step, prompt, draw, sample.
-std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sample);
 
 class RepeatedVerdicts {
  public:

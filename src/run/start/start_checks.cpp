@@ -24,6 +24,7 @@
 #include "run/update/auxiliary_models.hpp"
 #include "run/update/experts.hpp"
 #include "run/update/replay_buffer.hpp"
+#include "scheduling/schedulers.hpp"
 #include "task/task.hpp"
 
 #include <fmt/format.h>
@@ -182,6 +183,29 @@ void check_temperature(const RunConfig& c) {
       "set sampling.temperature above 0; an evaluation alone (rollcall eval) may draw the likeliest tokens");
 }
 
+/// Exits leave the first rollout of a group, so that all of it is sampled in one round. They cut
+/// answers, and no conversations.
+void check_exits(const RunConfig& c, Faults& faults) {
+  if (c.openings.exit.empty()) return;
+  faults.check({"openings.exit", "scheduler."}, [&] {
+    const SchedulerSection& s = c.scheduler;
+    const std::string rounds =
+        scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection}).rounds;
+    require<ConfigError>(
+        rounds == "single",
+        fmt::format("openings.exit is set, and the scheduler's rounds are {}", rounds),
+        "the rollouts of a group that leave the first one's way are sampled together with it",
+        "set scheduler.rounds=single, or leave openings.exit out");
+  });
+  faults.check({"openings.exit", "task.name"}, [&] {
+    require<ConfigError>(
+        task::find_task(c.task.name).environment == nullptr,
+        fmt::format("openings.exit is set, and task.name is {}", c.task.name),
+        "an exit leaves an answer of one turn, and the prompts of this task begin conversations",
+        "leave openings.exit out, or choose another task");
+  });
+}
+
 /// Checks that only new runs have to pass.
 void check_new_run(const RunConfig& config, const Named& named, Faults& faults) {
   const method::Objective* const objective = named.objective.get();
@@ -190,6 +214,7 @@ void check_new_run(const RunConfig& config, const Named& named, Faults& faults) 
   faults.check({"sampling.temperature", "train.steps", "train.from_archive"},
                [&] { check_temperature(config); });
   check_recipe_needs(config, faults);
+  check_exits(config, faults);
   if (named.policy)
     faults.check({"scheduler.max_rollouts", "scheduler.", "train.rollouts_per_prompt",
                   "train.prompts_per_step", "train.from_archive"},

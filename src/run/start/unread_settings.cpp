@@ -680,11 +680,6 @@ constexpr MissingPart kMissingParts[] = {
      "no part of this program holds conversations"},
     {"environment.forks", [](const RunConfig& c) { return !c.environment.forks.empty(); },
      "no part of this program forks rollouts"},
-    {"openings.as",
-     [](const RunConfig& c) { return !c.openings.texts.empty() && c.openings.as == "prompt"; },
-     "no part of this program adds words to the question of single rollouts"},
-    {"openings.exit", [](const RunConfig& c) { return !c.openings.exit.empty(); },
-     "no part of this program cuts an answer and goes on from there"},
 };
 
 }  // namespace

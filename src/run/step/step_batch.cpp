@@ -407,9 +407,11 @@ std::size_t guide_tokens(const Group& group) {
 std::optional<std::uint64_t> sampled_by(const Group& group) {
   std::optional<std::uint64_t> oldest;
   for (const auto& rollout : group.rollouts)
-    for (const auto& turn : rollout.turns)
-      for (const std::uint64_t version : turn.policy_version)
+    for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
+      if (was_given(rollout, t)) continue;  // nobody sampled it
+      for (const std::uint64_t version : rollout.turns[t].policy_version)
         oldest = std::min(oldest.value_or(version), version);
+    }
   return oldest;
 }
 

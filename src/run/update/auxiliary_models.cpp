@@ -66,13 +66,20 @@ void deal(StepBatch& batch, const std::vector<std::size_t>& groups,
   }
 }
 
-/// The rollouts that train behind another prompt than they were asked. `alone`: each of them in a
-/// group of its own, so that no other tokens are computed.
-std::vector<Rollout*> moved_rollouts(StepBatch& batch, StepBatch& alone) {
+bool has_given(const Rollout& rollout) {
+  for (std::size_t t = 0; t < rollout.facts.size(); ++t)
+    if (was_given(rollout, t)) return true;
+  return false;
+}
+
+/// The rollouts that train behind another prompt than they were asked, or with a beginning that
+/// nobody sampled. `alone`: each of them in a group of its own, so that no other tokens are
+/// computed.
+std::vector<Rollout*> unmeasured_rollouts(StepBatch& batch, StepBatch& alone) {
   std::vector<Rollout*> rollouts;
   for (auto& group : batch.groups)
     for (Rollout& rollout : group.rollouts) {
-      if (!is_moved(rollout)) continue;
+      if (!is_moved(rollout) && !has_given(rollout)) continue;
       alone.groups.push_back({group.id, group.level, {rollout}});
       alone.scores.push_back({Score{}});
       rollouts.push_back(&rollout);
@@ -80,14 +87,21 @@ std::vector<Rollout*> moved_rollouts(StepBatch& batch, StepBatch& alone) {
   return rollouts;
 }
 
-/// Writes the columns of `alone` into the turns of its rollouts.
+/// Writes the columns of `alone` into those turns of its rollouts that nobody sampled as they
+/// train.
 void put_logprobs(const StepBatch& alone, const std::vector<Rollout*>& rollouts) {
   for (std::size_t i = 0; i < rollouts.size(); ++i) {
     auto logprob = alone.columns.at(kLogprob)[i].begin();
     auto entropy = alone.columns.at(column::old_entropy)[i].begin();
-    for (Turn& turn : rollouts[i]->turns)
-      for (std::size_t t = 0; t < turn.columns.logprob.size(); ++t)
-        turn.columns.logprob[t] = *logprob++, turn.columns.entropy[t] = *entropy++;
+    for (std::size_t t = 0; t < rollouts[i]->turns.size(); ++t) {
+      auto& columns = rollouts[i]->turns[t].columns;
+      const auto count = std::ptrdiff_t(columns.logprob.size());
+      if (is_moved(*rollouts[i]) || was_given(*rollouts[i], t)) {
+        columns.logprob.assign(logprob, logprob + count);
+        columns.entropy.assign(entropy, entropy + count);
+      }
+      logprob += count, entropy += count;
+    }
   }
 }
 
@@ -305,10 +319,10 @@ void AuxiliaryModels::add_missing_logprobs(StepBatch& batch) {
   }
   if (draws_) add_draws(batch, experts, answers);
   StepBatch alone;
-  const std::vector<Rollout*> moved = moved_rollouts(batch, alone);
-  if (!moved.empty()) {
+  const std::vector<Rollout*> unmeasured = unmeasured_rollouts(batch, alone);
+  if (!unmeasured.empty()) {
     compute(alone, "moved");
-    put_logprobs(alone, moved);
+    put_logprobs(alone, unmeasured);
   }
   if (context_->config.replay.old_policy != "current" || batch.replayed == 0) return;
   fill(batch, indices(fresh_groups(batch), batch.groups.size()), {"old_policy"},

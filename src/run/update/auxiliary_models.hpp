@@ -48,8 +48,8 @@ class AuxiliaryModels {
   model::ValueHead* value_head() { return value_head_ ? &*value_head_ : nullptr; }
 
   /// Fills log-probs that the files do not have with those of the policy before the update: an
-  /// expert's, those of rollouts that train behind another prompt than they were asked
-  /// (is_moved), and the old ones of replayed groups where replay.old_policy is current. Also draws
+  /// expert's, those of rollouts that train behind another prompt than they were asked (is_moved),
+  /// those of beginnings that were given and train (was_given), and the old ones of replayed groups where replay.old_policy is current. Also draws
   /// tokens in the place of an expert's, each at an address of step, prompt, draw and place.
   /// Collective over the update ranks, like all functions below that add columns.
   void add_missing_logprobs(StepBatch& batch);
