@@ -200,7 +200,6 @@ TEST(StartChecks, PartsThatTheProgramDoesNotHaveAreRefusedInEveryJob) {
   for (const auto& [setting, says] : std::vector<std::pair<std::string, std::string>>{
            {"environment.name=key_door", "no part of this program holds conversations"},
            {"environment.command=[\"x\"]", "no part of this program holds conversations"},
-           {"environment.forks=after_reply", "no part of this program forks rollouts"},
            {"openings.texts=[\"a\", \"b\"]", "no part of this program gives rollouts a beginning"},
            {"openings.exit=So", "no part of this program cuts an answer"}})
     for (const JobKind kind : {JobKind::train, JobKind::eval})
