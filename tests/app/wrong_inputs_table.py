@@ -120,7 +120,6 @@ ROWS = [
     ("nothing left to fork", TRAIN + "--set environment.unforked=1000", 2, "no rollout of a group would be left to fork"),
     ("an unknown rule of forks", TRAIN + "--set environment.forks=top_entropi", 2, "top_entropy"),
     ("forks behind replies that nobody gives", TRAIN + "--set environment.forks=every_turn", 2, "no rollout would fork"),
-    ("forks in several rounds", TRAIN + "--set environment.forks=top_entropy --set scheduler.rounds=redraw", 2, "draws in several rounds"),
     ("help that becomes less", TRAIN + "--set hints.shares=[0.5,0.25]", 2, "each tier gives more of the solution"),
     ("help that is not shown", TRAIN + "--set hints.text={{prompt}}", 2, "hints.text is \"{prompt}\", without {hint}"),
     ("rows of a made task", TRAIN + "--set hints.source=row", 2, "a made task has no rows"),

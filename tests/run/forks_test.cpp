@@ -190,9 +190,6 @@ TEST(Forks, RulesThatCouldNeverForkAreRefused) {
   EXPECT_EQ(refusal(config), "");
   config.run.numerics = kernels::kCudaBf16Sliced8;
   EXPECT_THAT(refusal(config), HasSubstr("CUDA"));
-  RunConfig rounds = with("top_entropy");
-  rounds.scheduler.rounds = "redraw";
-  EXPECT_THAT(refusal(rounds), HasSubstr("several rounds"));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "run/start/fork_checks.hpp"
 
 #include "kernels/kernel_set.hpp"
-#include "run/context/step_bounds.hpp"
 #include "run/generation/forks/forks.hpp"
 #include "task/task.hpp"
 
@@ -31,15 +30,6 @@ void check_forks(const RunConfig& config, Faults& faults) {
       fmt::format("environment.forks is {}, and run.numerics {}", name, config.run.numerics),
       "CUDA devices do not report how probable the two likeliest tokens are",
       "choose numerics of the host, or set environment.forks = \"top_entropy\"");
-  faults.check({"environment.forks", "scheduler."}, [&] {
-    require<ConfigError>(
-        policy_without_prompts(config)->traits().most_rounds == 1,
-        fmt::format("environment.forks is {}, and scheduler.policy {} draws in several rounds",
-                    name, config.scheduler.policy),
-        "how many rollouts of a group fork is not known before they are sampled, so that a later "
-        "round could not number its own",
-        "choose a scheduler of one round, or leave environment.forks out");
-  });
 }
 
 }  // namespace rollcall::run

@@ -7,7 +7,7 @@
 namespace rollcall::run {
 
 /// Reports an unknown environment.forks and one that could never fork in this run: without replies,
-/// on a device that does not report what the rule reads, or in steps of several rounds.
+/// or on a device that does not report what the rule reads.
 void check_forks(const RunConfig& config, Faults& faults);
 
 }  // namespace rollcall::run
