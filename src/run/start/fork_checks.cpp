@@ -1,6 +1,7 @@
 // Looks at the row of the rule that environment.forks names.
 #include "run/start/fork_checks.hpp"
 
+#include "base/errors/error.hpp"
 #include "kernels/kernel_set.hpp"
 #include "run/generation/forks/forks.hpp"
 #include "task/task.hpp"
