@@ -75,7 +75,7 @@ TEST(WorksWhen, tree_center_equals_its_plain_loops_over_trees) {
   const auto below = [&](std::size_t n) { return std::size_t(engine() % n); };
   for (int round = 0; round < 20; ++round) {
     std::vector<Answer> list;
-    const std::size_t count = 2 + below(6);
+    const std::size_t count = 3 + below(6);
     for (std::size_t i = 0; i < count; ++i)
       list.push_back({i < count / 3 ? 0 : 1, double(below(3)) / 2, 3 + below(4)});
     PlainStep step = answers(list);
