@@ -44,6 +44,8 @@ SETTINGS = {
     "thinkless-degrpo": (["objective.knobs.short_token=16"], "answers that begin with the digit 0 stand for the short mode"),
     "lhrm-hgpo": (["objective.knobs.think_token=17"], "answers that begin with the digit 1 stand for thinking"),
     "spae-step-potential": (["probes.delimiter=\"5\"", "probes.opener=\">\""], "a reasoning step ends with the digit 5, and a probe asks for the answer by the sign that ends a question"),
+    "igpo": (["probes.opener=\">\""], "the reference answer is asked for by the sign that ends a question"),
+    "a2tgpo": (["probes.opener=\">\""], "the reference answer is asked for by the sign that ends a question"),
     "geometryzero-gcpo": (["objective.knobs.behaviour_token=16"], "answers that contain the digit 0 stand for those that show the behaviour"),
     "vapo": (["objective.knobs.length_alpha=1"], "`length_alpha` 1: at 0.05, meant for thousands of tokens, lambda is 0 for these answers"),
     "reinforce": (["train.mini_batches=1"], "`mini_batches` 1: neither ratio nor clip corrects for the second update on the same rollouts"),

@@ -26,6 +26,8 @@ struct SamplingParams {
   std::string logprob = "full";   ///< full (whole vocabulary) | kept (tokens that top_k and top_p
                                   ///< keep)
   std::int64_t turn_tokens = 0;   ///< most tokens of one turn; 0: max_new_tokens alone limits it
+  bool two_likeliest = false;     ///< decoding also reports how probable the two likeliest tokens
+                                  ///< of each place are; not on CUDA devices
 };
 
 /// Whether top_k or top_p leave tokens out of the draw.

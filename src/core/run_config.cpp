@@ -108,8 +108,10 @@ void bind_environment(ConfigSchema& s, EnvironmentSection& e) {
          "model's positions leave",
          {0, 1048576});
   s.bind("environment.sandbox", &e.sandbox, "run the command in the sandbox");
-  s.bind("environment.forks", &e.forks,
-         "where rollouts of a group fork from others; empty: nowhere");
+  s.bind(
+      "environment.forks", &e.forks,
+      "where rollouts of a group fork from others (after_reply, top_entropy, runner_up, every_turn); "
+      "empty: nowhere");
   s.bind("environment.unforked", &e.unforked,
          "rollouts of a group that are sampled from their beginning; 0: half", kCount);
 }
@@ -480,7 +482,8 @@ ConfigSchema bind(RunConfig& c) {
 
   s.bind("probes.delimiter", &c.probes.delimiter,
          "where the objective asks how far each reasoning step came: text that ends a step");
-  s.bind("probes.opener", &c.probes.opener, "beginning of a final answer, put behind the step");
+  s.bind("probes.opener", &c.probes.opener,
+         "beginning of a final answer, put behind the step, or behind the turn of a conversation");
   s.bind("probes.draws", &c.probes.draws, "continuations drawn behind it", {1, 1024});
   s.bind("probes.max_tokens", &c.probes.max_tokens, "longest continuation [tokens]", {1, 1048576});
   s.bind("probes.temperature", &c.probes.temperature,

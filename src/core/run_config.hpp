@@ -262,7 +262,7 @@ struct GuideSection {
                                 ///< max_tokens
 };
 
-/// What the policy is asked after each reasoning step of its rollouts (run/generation/probes.hpp),
+/// What the policy is asked after each reasoning step of its rollouts (run/update/recontext/probes.hpp),
 /// where the objective asks for it.
 struct ProbeSection {
   std::string delimiter = "\n\n";                     ///< text that ends a reasoning step

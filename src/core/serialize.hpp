@@ -20,7 +20,7 @@ namespace boost::serialization {
 template <class A>
 void serialize(A& ar, rollcall::SamplingParams& v, unsigned) {
   ar& v.temperature& v.top_k& v.top_p& v.max_new_tokens& v.stop& v.vocab_size& v.logprob& v
-      .turn_tokens;
+      .turn_tokens& v.two_likeliest;
 }
 template <class A>
 void serialize(A& ar, rollcall::GroupId& v, unsigned) {

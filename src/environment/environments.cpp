@@ -3,6 +3,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/errors/nearest.hpp"
+#include "environment/chosen.hpp"
 #include "environment/worlds/worlds.hpp"
 
 #include <fmt/format.h>
@@ -43,7 +44,7 @@ const EnvironmentRow& find_environment(const std::string& name) {
                                 [&](const EnvironmentRow& r) { return r.name == name; });
   if (row == kEnvironments.end()) {
     auto names = environment_names();
-    names.emplace_back("tools");  // which are no row: they depend on the model's chat template
+    names.emplace_back(kToolsName);
     throw ConfigError(error_message(fmt::format("environment.name \"{}\" is unknown", name),
                                     "the policy would have nobody to talk with",
                                     suggest_name(name, names)));

@@ -36,6 +36,7 @@
 #include "objective/advantage/running_baseline.hpp"
 #include "objective/advantage/step_potential.hpp"
 #include "objective/advantage/teacher_gap.hpp"
+#include "objective/advantage/tree_center.hpp"
 #include "objective/advantage/turn_center.hpp"
 #include "objective/advantage/virtual_best.hpp"
 #include "objective/advantage/win_rate.hpp"
@@ -244,6 +245,7 @@ constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, BalancedCenter>(),
   row<AdvantageFunction, HintedGroups>(),
   row<AdvantageFunction, TurnCenter>(),
+  row<AdvantageFunction, TreeCenter>(),
 };
 constexpr Piece<RatioFunction> ratio_table[] = {
   row<RatioFunction, TokenRatio>(),

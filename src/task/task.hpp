@@ -44,8 +44,11 @@ struct TaskRow {
 const TaskRow& find_task(const std::string& name);
 std::vector<std::string> task_names();
 
-/// Whether the rollouts of a run are conversations: environment.name or environment.command is set,
-/// or the task has an environment of its own. Throws as find_task() does.
+/// The built-in environment that the policy talks with, by name: environment.name, else that of the
+/// task. Empty where environment.command is set, and in a run whose answers are single turns.
+/// Throws as find_task() does.
+std::string built_in_environment(const RunConfig& config);
+/// Whether the rollouts of a run are conversations, with a command or with a built-in environment.
 bool has_environment(const RunConfig& config);
 
 }  // namespace rollcall::task

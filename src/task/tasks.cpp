@@ -74,9 +74,15 @@ const TaskRow& find_task(const std::string& name) {
   return *row;
 }
 
+std::string built_in_environment(const RunConfig& config) {
+  if (!config.environment.name.empty()) return config.environment.name;
+  if (!config.environment.command.empty()) return {};
+  const char* own = find_task(config.task.name).environment;
+  return own == nullptr ? "" : own;
+}
+
 bool has_environment(const RunConfig& config) {
-  return !config.environment.name.empty() || !config.environment.command.empty() ||
-         find_task(config.task.name).environment != nullptr;
+  return !config.environment.command.empty() || !built_in_environment(config).empty();
 }
 
 }  // namespace rollcall::task

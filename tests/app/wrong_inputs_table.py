@@ -118,6 +118,8 @@ ROWS = [
     ("answers longer than conversations", TRAIN + "--set environment.max_tokens=1", 2, "exceeds environment.max_tokens 1"),
     ("turns longer than answers", TRAIN + "--set sampling.turn_tokens=4096", 2, "sampling.turn_tokens 4096 exceeds sampling.max_new_tokens"),
     ("nothing left to fork", TRAIN + "--set environment.unforked=1000", 2, "no rollout of a group would be left to fork"),
+    ("an unknown rule of forks", TRAIN + "--set environment.forks=top_entropi", 2, "top_entropy"),
+    ("forks behind replies that nobody gives", TRAIN + "--set environment.forks=every_turn", 2, "no rollout would fork"),
     ("help that becomes less", TRAIN + "--set hints.shares=[0.5,0.25]", 2, "each tier gives more of the solution"),
     ("help that is not shown", TRAIN + "--set hints.text={{prompt}}", 2, "hints.text is \"{prompt}\", without {hint}"),
     ("rows of a made task", TRAIN + "--set hints.source=row", 2, "a made task has no rows"),
@@ -168,6 +170,7 @@ ROWS = [
     ("draws of likeliest tokens", TRAIN + "--set sampling.temperature=0 --set sampling.top_k=5", 2, "sampling.top_k is set, but sampling.temperature is 0"),
     ("a prompt's only rollout, compared with nothing", TRAIN + "--set train.rollouts_per_prompt=1 --set scheduler.min_rollouts=1 --set scheduler.policy=uniform"
      " --set objective.pieces.advantage=win_rate", 2, "nothing would be learnt"),
+    ("reference answers that the model has no room for", TRAIN + "--set objective.recipe=igpo", 2, "asks how likely tokens are behind a rollout"),
     ("probes that the model has no room for", TRAIN + "--set objective.recipe=spae-step-potential", 2, "a probe behind the longest answer may take"),
     ("experts that nobody tells apart", TRAIN + "--set experts.share=0.5", 2, "does not tell an expert's rollouts from its own"),
     # recipes that would be another one

@@ -43,6 +43,7 @@ struct PlainRollout {
                                                 ///< directions
   double prior = 0.5, posterior = 0.5, predicted = 0.5, best_length = 0, answer = 0, correct = 0,
          greedy = 0, expert = 0, lag = 0, tier = 0, derived = 0;
+  double parent = -1, fork_token = -1;  ///< place of the rollout that it was forked from
   std::map<std::string, double> components{};
   std::int64_t key = 0;
   std::vector<PlainTurn> turns{};  ///< empty: one turn of all tokens, in the state `state`
@@ -165,6 +166,8 @@ struct PlainStep {
     c.named[column::given] = optional(&PlainRollout::given, nullptr);
     c.named[column::tier] = per_rollout(&PlainRollout::tier);
     c.named[column::derived] = per_rollout(&PlainRollout::derived);
+    c.named[column::parent] = per_rollout(&PlainRollout::parent);
+    c.named[column::fork_token] = per_rollout(&PlainRollout::fork_token);
     c.named[column::value] = optional(&PlainRollout::old_value, nullptr);
     c.named[column::prior] = per_rollout(&PlainRollout::prior);
     c.named[column::posterior] = per_rollout(&PlainRollout::posterior);

@@ -1,6 +1,6 @@
 // Where reasoning steps end, which tokens belong to them, and what is found behind them: on its
 // place alone, whatever else is asked.
-#include "run/generation/probes.hpp"
+#include "run/update/recontext/probes.hpp"
 
 #include "base/errors/error.hpp"
 #include "io/sample_run.hpp"
@@ -97,7 +97,7 @@ TEST_F(Probes, AccuracyIsTheMeanProbabilityOfTheReference) {
   StepBatch step = batch();
   AuxiliaryModels companions(context, *method::make_objective("spae-step-potential", {}, {}),
                              *alone);
-  const auto metrics = companions.add_probe_columns(step, 7);
+  const auto metrics = companions.add_asked_columns(step, 7);
   EXPECT_EQ(metrics.at("probes/steps"), 3.0);
   auto tokens = prompt_tokens(context.texts, context.texts.prompts.train[1], 0);
   const auto reference = context.texts.tokenizer->encode(context.texts.prompts.train[1].answer);
@@ -128,10 +128,10 @@ TEST_F(Probes, WhatIsFoundDependsOnThePlaceAlone) {
 TEST_F(Probes, AnotherTasksPromptsAreRefused) {
   StepBatch step = batch();
   step.groups[1].id.prompt.value = 3;
-  EXPECT_THROW(
-      reference_answers(context.texts, context.config.probes.opener, step,
-                        step_ends(*context.texts.tokenizer, context.config.probes.delimiter, step)),
-      InputError);
+  EXPECT_THROW(reference_questions(
+                   context.texts, context.config.probes.opener, step,
+                   step_ends(*context.texts.tokenizer, context.config.probes.delimiter, step)),
+               InputError);
 }
 
 TEST_F(Probes, SettingsThatDoNotFitAreRefused) {

@@ -200,15 +200,15 @@ TEST(StartChecks, PartsThatTheProgramDoesNotHaveAreRefusedInEveryJob) {
   for (const auto& [setting, says] : std::vector<std::pair<std::string, std::string>>{
            {"environment.name=key_door", "no part of this program holds conversations"},
            {"environment.command=[\"x\"]", "no part of this program holds conversations"},
-           {"environment.forks=after_reply", "no part of this program forks rollouts"}})
+       })
     for (const JobKind kind : {JobKind::train, JobKind::eval})
       EXPECT_THAT(refusal({setting}, {}, kind), HasSubstr(says)) << setting;
   const TemporaryFolder folder;
   RunConfig config;
-  config.environment.forks = "after_reply";
+  config.environment.name = "key_door";
   EXPECT_THAT(refusal({"run.dir=/nonexistent/run"},
                       folder.write("config.toml", settings_text(config)), JobKind::eval),
-              HasSubstr("environment.forks is set, but no part of this program forks rollouts"));
+              HasSubstr("environment.name is set, but no part of this program holds conversations"));
 }
 
 TEST(StartChecks, ExitsNeedOneRoundOfAnswersOfOneTurn) {

@@ -28,10 +28,12 @@ std::int64_t page_bytes(const PolicyModel::Packed& policy) {
 
 /// Appends a sampled token. Returns true when it ends the sequence's turn.
 bool take_token(const PolicyModel& policy, Sequence& sequence, const SampledToken& sampled) {
-  const auto& [token, logprob, entropy, kept_mass, kept] = sampled;
+  const auto& [token, logprob, entropy, kept_mass, kept, likeliest, runner_up] = sampled;
   DecodedSequence& result = sequence.result;
   result.kept.put(result.tokens.size(), kept);
   if (kept_mass > 0.0F) result.kept_mass.push_back(kept_mass);
+  if (runner_up >= 0.0F)
+    result.likeliest.push_back(likeliest), result.runner_up.push_back(runner_up);
   result.tokens.push_back(token);
   result.columns.logprob.push_back(logprob);
   result.columns.entropy.push_back(entropy);

@@ -4,7 +4,10 @@
 #include "model/decode/left_out.hpp"
 #include "model/decode/sampling.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace rollcall::model {
@@ -14,6 +17,8 @@ struct SampledToken {
   float logprob, entropy;
   float kept_mass = 0.0F;            ///< 0 where sampling leaves out no tokens, and on a device
   std::vector<std::int32_t> kept{};  ///< ids that log-prob and entropy are over; empty: all ids
+  /// Probabilities of the two likeliest tokens; negative unless SamplingParams::two_likeliest.
+  float likeliest = -1.0F, runner_up = -1.0F;
 };
 
 /// A sampler with the memory for one row. Each thread has one.
@@ -23,6 +28,8 @@ class RowSampler {
       : kernels_(&kernels),
         sampler_(sampling, vocab, kernels),
         truncates_(truncates(sampling)),
+        two_likeliest_(sampling.two_likeliest),
+        drawn_(sampling.vocab_size > 0 ? std::min(sampling.vocab_size, vocab) : vocab),
         masses_(std::size_t(kernels::vocabulary_blocks(vocab)) + 1),
         exponentials_(sampler_.needs_exponentials() ? std::size_t(vocab) : 0),
         renormalised_(sampler_.needs_exponentials() && renormalises(sampling) ? std::size_t(vocab)
@@ -35,40 +42,57 @@ class RowSampler {
     logits_ = logits, scale_ = inverse_temperature;
     take_columns(context, logits, exponentials_.empty() ? nullptr : exponentials_.data());
     sampler_.read({logits_, masses_.data(), exponentials_.data()});
-    if (truncates_) kept_mass_ = sampler_.needs_exponentials() ? float(sampler_.kept_mass()) : 1.0F;
+    if (two_likeliest_) find_likeliest();
+    if (truncates_)
+      row_.kept_mass = sampler_.needs_exponentials() ? float(sampler_.kept_mass()) : 1.0F;
     if (renormalised_.empty()) return;
-    kept_ = sampler_.kept_ids();
+    row_.kept = sampler_.kept_ids();
     std::copy_n(logits, vocab_, renormalised_.data());
-    leave_out_others(kept_, 0, vocab_, renormalised_.data());
+    leave_out_others(row_.kept, 0, vocab_, renormalised_.data());
     take_columns(context, renormalised_.data(), nullptr);  // as a training forward does: same bits
   }
   /// Samples a token of the row. `u` in [0, 1). A row may be sampled from any number of times.
   SampledToken draw(double u) {
     const std::int32_t token = sampler_.draw(u);
     const kernels::BlockMass& whole = masses_.back();
-    return {token, logits_[token] * scale_ - whole.largest - whole.sum, entropy_, kept_mass_,
-            kept_};
+    SampledToken sampled = row_;
+    sampled.token = token;
+    sampled.logprob = logits_[token] * scale_ - whole.largest - whole.sum;
+    return sampled;
   }
 
  private:
+  void find_likeliest() {
+    float first = -std::numeric_limits<float>::infinity(), second = first;
+    for (std::int64_t id = 0; id < drawn_; ++id) {
+      const float logit = logits_[id];
+      if (logit > first) second = first, first = logit;
+      else second = std::max(second, logit);
+    }
+    const kernels::BlockMass& whole = masses_.back();
+    row_.likeliest = std::exp(first * scale_ - whole.largest - whole.sum);
+    row_.runner_up = std::exp(second * scale_ - whole.largest - whole.sum);
+  }
+
   void take_columns(kernels::ExecutionContext& context, const float* logits, float* exponentials) {
     constexpr std::int32_t kNone = -1;
     float unused = 0.0F, lse = 0.0F;
-    kernels_->token_columns(context, logits, 1, vocab_, scale_, &kNone, &unused, &entropy_, &lse,
-                            masses_.data(), exponentials);
+    kernels_->token_columns(context, logits, 1, vocab_, scale_, &kNone, &unused, &row_.entropy,
+                            &lse, masses_.data(), exponentials);
   }
 
   const kernels::KernelSet* kernels_;
   TokenSampler sampler_;
-  bool truncates_;
+  bool truncates_, two_likeliest_;
+  std::int64_t drawn_;  ///< ids below this one may be drawn
   std::vector<kernels::BlockMass> masses_;
   std::vector<float> exponentials_;  ///< [vocab] where the sampler needs them, otherwise empty
   /// [vocab] the row without the tokens that are left out, where log-probs are over the others.
   std::vector<float> renormalised_;
   std::int64_t vocab_;
   const float* logits_ = nullptr;
-  float scale_ = 1.0F, entropy_ = 0.0F, kept_mass_ = 0.0F;
-  std::vector<std::int32_t> kept_;
+  float scale_ = 1.0F;
+  SampledToken row_{};  ///< what is the same for every draw from the row
 };
 
 }  // namespace rollcall::model

@@ -18,7 +18,9 @@ DecodedSequence beginning(const DecodedSequence& of, std::size_t count) {
                        .columns = {.logprob = beginning(of.columns.logprob, count),
                                    .entropy = beginning(of.columns.entropy, count)},
                        .versions = beginning(of.versions, count),
-                       .kept_mass = beginning(of.kept_mass, count)};
+                       .kept_mass = beginning(of.kept_mass, count),
+                       .likeliest = beginning(of.likeliest, count),
+                       .runner_up = beginning(of.runner_up, count)};
   for (std::size_t token = 0; token < count; ++token) part.kept.put(token, of.kept.of(token));
   return part;
 }

@@ -109,6 +109,10 @@ struct DecodedSequence {
   bool stopped = false;                 ///< ended by end-of-sequence or stop text, not by the limit
   std::vector<float> kept_mass{};       ///< as in Turn (core/rollout.hpp); empty from a device
   KeptTokens kept{};                    ///< as in Turn (core/rollout.hpp)
+  /// [T] probabilities of the two likeliest of the tokenizer's tokens in each place, in the softmax
+  /// of the whole vocabulary at the temperature of sampling; empty unless
+  /// SamplingParams::two_likeliest.
+  std::vector<float> likeliest{}, runner_up{};
 };
 
 /// Returns true when the tokens of an answer end the sequence, for example by a stop text. It is

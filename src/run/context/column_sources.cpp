@@ -17,7 +17,7 @@ constexpr std::array from_the_batch = {
     column::expert,        column::version_lag, column::prior,
     column::posterior,     column::predicted,   column::prompt_best_length,
     column::greedy_reward, column::derived,     column::tier,
-    column::given};
+    column::given,         column::parent,      column::fork_token};
 constexpr std::array from_a_pass = {column::reference_logprob,
                                     column::teacher_logprob,
                                     column::teacher_kl,
@@ -28,7 +28,11 @@ constexpr std::array from_a_pass = {column::reference_logprob,
                                     column::gradient_cosine,
                                     column::reasoning_step,
                                     column::probe_accuracy,
-                                    column::probe_confidence};
+                                    column::probe_confidence,
+                                    column::gold_logprob,
+                                    column::gold_logprob_before,
+                                    column::masked_logprob,
+                                    column::unhinted_logprob};
 
 bool among(const auto& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();

@@ -7,11 +7,13 @@
 #include "run/coordinator/make_scheduler.hpp"
 #include "run/coordinator/metric_names.hpp"
 #include "run/folder/recorded_settings.hpp"
-#include "run/generation/probes.hpp"
 #include "run/judge/judge_stage.hpp"
+#include "run/start/fork_checks.hpp"
 #include "run/start/reference_checks.hpp"
 #include "run/update/auxiliary_models.hpp"
 #include "run/update/experts.hpp"
+#include "run/update/recontext/probes.hpp"
+#include "run/update/recontext/recontext.hpp"
 #include "task/rows/file_list.hpp"
 
 #include <fmt/format.h>
@@ -103,6 +105,10 @@ void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faul
     check_probes(draft.config, draft.texts, draft.models.policy.max_position_embeddings,
                  *named.objective);
   });
+  faults.check({"probes.opener", "environment.max_tokens"}, [&] {
+    check_recontext(draft.config, draft.texts, draft.models.policy.max_position_embeddings,
+                    *named.objective);
+  });
 }
 
 }  // namespace
@@ -110,6 +116,7 @@ void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faul
 Draft make_draft(const RunConfig& config, const RankShape& shape, JobKind kind, Faults& faults) {
   Draft draft;
   draft.named = check_start(config, kind, faults);
+  if (kind == JobKind::train) check_forks(config, faults);
   draft.context = draft_job(config, shape, faults);
   check_draft(draft.context, draft.named, kind, faults);
   return draft;

@@ -496,6 +496,15 @@ const std::vector<Row>& rows() {
        by_objective,
        "the objective trains no value head",
        "leave it out, or choose a recipe that does, for example ppo"},
+      {{"probes.opener"},
+       [](const NewRun& r) {
+         return r.asks_for({column::reasoning_step, column::probe_accuracy,
+                            column::probe_confidence, column::gold_logprob,
+                            column::gold_logprob_before});
+       },
+       by_objective,
+       "the objective asks for no reference answer behind a part of a rollout",
+       "leave it out, or choose a recipe that does, for example igpo"},
       {{"probes."},
        [](const NewRun& r) {
          return r.asks_for(
@@ -678,8 +687,6 @@ constexpr MissingPart kMissingParts[] = {
      "no part of this program holds conversations"},
     {"environment.command", [](const RunConfig& c) { return !c.environment.command.empty(); },
      "no part of this program holds conversations"},
-    {"environment.forks", [](const RunConfig& c) { return !c.environment.forks.empty(); },
-     "no part of this program forks rollouts"},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/numbers/random.hpp"
 #include "core/derived_prompt.hpp"
 #include "method/columns.hpp"
+#include "run/step/fork_columns.hpp"
 #include "run/step/micro_batch_packing.hpp"
 #include "run/step/step_wire.hpp"
 #include "run/step/undecided.hpp"
@@ -140,6 +141,7 @@ class ColumnBuilder {
     std::map<std::string, double> answers;  // numbers of answers, in order of appearance: the
                                             // column only shows which answers are equal
     append_old(batch, g);
+    append_forks(group, made_);
     auto& named = made_.named;
     auto &correct = named["correct"], &expert = named[method::column::expert],
          &version_lag = named[method::column::version_lag], &answer = named["answer"];
@@ -204,7 +206,8 @@ class ColumnBuilder {
     made_.max_new_tokens = double(max_new_tokens);
     made_.named[method::column::old_entropy] = std::move(entropy_);
     for (const auto& [name, values] : computed_) {
-      if (values.size() == (name == method::column::gradient_cosine ? pairs_ : tokens))
+      const std::size_t all = name == method::column::gradient_cosine ? pairs_ : tokens;
+      if (is_of_whole_steps(name) || values.size() == all)
         made_.named[name].assign(values.begin(), values.end());
     }
     return std::move(made_);

@@ -40,8 +40,8 @@ struct StepBatch {
   std::vector<std::pair<GroupId, std::uint32_t>> left{};
   PolicyVersion policy{};  ///< the policy that the step starts from
   /// Columns computed by models, by name: [groups][N] a number for each policy token of the group,
-  /// one rollout after the other, or for each pair of rollouts (gradient_cosine). to_wire() leaves
-  /// them out: every rank computes or receives them.
+  /// one rollout after the other, or for each of its turns (gold_logprob), rollouts
+  /// (gold_logprob_before) or pairs of rollouts (gradient_cosine). to_wire() leaves them out: every rank computes or receives them.
   std::map<std::string, std::vector<std::vector<float>>> columns{};
 };
 

@@ -9,10 +9,11 @@
 #include "run/checkpoint/part.hpp"
 #include "run/context/column_sources.hpp"
 #include "run/context/run_context.hpp"
-#include "run/generation/probes.hpp"
 #include "run/messages/message_bytes.hpp"
 #include "run/step/placed_groups.hpp"
 #include "run/update/gradient_cosines.hpp"
+#include "run/update/recontext/probes.hpp"
+#include "run/update/recontext/recontext.hpp"
 #include "run/update/temperature.hpp"
 
 #include <fmt/format.h>
@@ -381,20 +382,32 @@ void AuxiliaryModels::add_step_columns(StepBatch& batch) {
        });
 }
 
-std::map<std::string, double> AuxiliaryModels::add_probe_columns(StepBatch& batch,
+std::map<std::string, double> AuxiliaryModels::add_asked_columns(StepBatch& batch,
                                                                  std::uint64_t step) {
+  const auto ask = [&](std::span<const Recontext> questions, const char* pass, double temperature) {
+    StepBatch asked = as_batch(questions, batch);
+    fill(asked, indices(0, questions.size()), {pass},
+         [&](model::MicroBatchRunner& runner, const model::MicroBatch& micro_batch) {
+           return MicroBatchColumns{
+               {kLogprob,
+                runner.forward(context_->store->policy(), micro_batch, temperature).logprob}};
+         });
+    return std::move(asked.columns[kLogprob]);
+  };
+  const bool before = wants(column::gold_logprob_before);
+  for (const auto& name : recontext_columns()) {
+    if (!wants(name) && !(before && name == column::gold_logprob)) continue;
+    const auto questions = questions_of(name, context_->config, context_->texts, batch);
+    add_recontext_column(batch, name, questions,
+                         ask(questions, "recontext", temperature_of(context_->config.sampling)));
+  }
   if (!wants(column::probe_confidence)) return {};
   const auto ends = step_ends(*context_->texts.tokenizer, context_->config.probes.delimiter, batch);
-  const double temperature = temperature_of(context_->config.probes.temperature);
-  StepBatch asked = reference_answers(context_->texts, context_->config.probes.opener, batch, ends);
-  fill(asked, indices(0, ends.size()), {"probes"},
-       [&](model::MicroBatchRunner& runner, const model::MicroBatch& micro_batch) {
-         return MicroBatchColumns{
-             {kLogprob,
-              runner.forward(context_->store->policy(), micro_batch, temperature).logprob}};
-       });
+  const auto questions =
+      reference_questions(context_->texts, context_->config.probes.opener, batch, ends);
   std::vector<float> accuracy;
-  for (const auto& logprobs : asked.columns[kLogprob]) {
+  for (const auto& logprobs :
+       ask(questions, "probes", temperature_of(context_->config.probes.temperature))) {
     const auto probability = [](double sum, float logprob) {
       return sum + std::exp(double(logprob));
     };

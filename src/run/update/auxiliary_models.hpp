@@ -56,9 +56,10 @@ class AuxiliaryModels {
   /// Adds columns of the whole step under the policy before the update, the reference, the teacher
   /// and the value head.
   void add_step_columns(StepBatch& batch);
-  /// Adds what the policy would answer after each reasoning step, for all rollouts of the step: the
-  /// columns of probes.hpp. Returns their means as metrics.
-  std::map<std::string, double> add_probe_columns(StepBatch& batch, std::uint64_t step);
+  /// Adds what the policy before the update says where it is asked once more, for all rollouts of
+  /// the step: log-probs behind other contexts (recontext.hpp), and after each reasoning step what
+  /// it would answer: the columns of probes.hpp. Returns the means of the latter as metrics.
+  std::map<std::string, double> add_asked_columns(StepBatch& batch, std::uint64_t step);
   /// Adds columns under the current policy for these groups. `stored`: the current policy sampled
   /// all of them, so that their stored columns are taken.
   void add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored);

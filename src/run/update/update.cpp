@@ -141,7 +141,7 @@ void UpdateStage::on_update(const UpdatePlan& plan) try {
   const double waited_before = ranks_->waited_s();
   models_.add_missing_logprobs(batch);
   models_.add_step_columns(batch);
-  report.metrics = models_.add_probe_columns(batch, plan.step);
+  report.metrics = models_.add_asked_columns(batch, plan.step);
   if (const auto found = batch.columns.find(method::column::gradient_cosine);
       found != batch.columns.end()) {
     if (const double mean = mean_squared_cosine(found->second); !std::isnan(mean))

@@ -126,15 +126,18 @@ Conversation with_prefix(Conversation conversation, const std::string& prefix) {
 
 }  // namespace
 
-PromptFormat::PromptFormat(const TextSection& section, const std::filesystem::path& folder)
+PromptFormat::PromptFormat(const TextSection& section, const std::filesystem::path& folder,
+                           const std::string& tools)
     : PromptFormat(section, files_of(section, folder),
-                   folder.empty() ? "the built-in tokenizer" : folder.string()) {}
+                   folder.empty() ? "the built-in tokenizer" : folder.string(), tools) {}
 
-PromptFormat::PromptFormat(const TextSection& section, TextFiles files, const std::string& origin)
+PromptFormat::PromptFormat(const TextSection& section, TextFiles files, const std::string& origin,
+                           const std::string& tools)
     : section_(section),
       files_(std::move(files)),
       ends_(with_some_end_token(files_)),
-      texts_(with_chosen_template(section_, files_, origin), files_, origin) {
+      texts_(with_chosen_template(section_, files_, origin), files_, origin),
+      tools_(tools.empty() ? Message() : parse_in_order(tools, "the list of tools")) {
   const auto built_in = tokenizer_names();
   const std::string name = files_.tokenizer->name();
   section_.tokenizer =
@@ -155,11 +158,15 @@ void PromptFormat::learn_turns() {
 bool PromptFormat::reads_clock() const { return texts_.reads_clock(asking("What is asked")); }
 
 Conversation PromptFormat::asking(const Asked& prompt) const {
-  if (prompt.conversation.empty())
-    return {{message("user", asked(section_.user, trim(prompt.text)))}};
-  Conversation conversation = read_conversation(prompt.conversation);
-  change_last(conversation,
-              [&](std::string_view said) { return asked(section_.user, trim(said)); });
+  Conversation conversation;
+  if (prompt.conversation.empty()) {
+    conversation.messages.push_back(message("user", asked(section_.user, trim(prompt.text))));
+  } else {
+    conversation = read_conversation(prompt.conversation);
+    change_last(conversation,
+                [&](std::string_view said) { return asked(section_.user, trim(said)); });
+  }
+  if (!tools_.is_null()) conversation.variables["tools"] = tools_;
   return conversation;
 }
 
@@ -195,8 +202,9 @@ std::string PromptFormat::answer_text(std::span<const std::int32_t> tokens) cons
 }
 
 std::vector<std::int32_t> PromptFormat::chat_tokens(const Conversation& conversation) const {
-  return files_.tokenizer->encode(texts_.render(conversation, Ending::open) +
-                                  section_.assistant_prefix);
+  Conversation shown = conversation;
+  if (!tools_.is_null()) shown.variables.emplace("tools", tools_);
+  return files_.tokenizer->encode(texts_.render(shown, Ending::open) + section_.assistant_prefix);
 }
 
 std::vector<std::int32_t> PromptFormat::conversation_tokens(

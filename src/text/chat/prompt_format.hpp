@@ -43,10 +43,12 @@ class PromptFormat {
  public:
   /// `folder` has the model's text files. If it is empty, or has no tokenizer.json, there are none.
   /// Throws ConfigError for settings that do not fit the folder or each other, InputError for files
-  /// that cannot be used.
-  PromptFormat(const TextSection& section, const std::filesystem::path& folder);
+  /// that cannot be used. `tools`: JSON list of functions that every prompt shows; empty: none.
+  PromptFormat(const TextSection& section, const std::filesystem::path& folder,
+               const std::string& tools = {});
   /// Takes the model's text files from memory. `origin` is named in messages.
-  PromptFormat(const TextSection& section, TextFiles files, const std::string& origin);
+  PromptFormat(const TextSection& section, TextFiles files, const std::string& origin,
+               const std::string& tools = {});
 
   const TextSection& section() const { return section_; }  ///< with "auto" replaced
   /// The text files, with the chat template that is used, wherever it is from, and at least one end
@@ -83,7 +85,8 @@ class PromptFormat {
 
   // The functions below take conversations. text.system comes before a conversation that has no
   // system message. Without a template they throw InputError.
-  /// The tokens up to where the assistant speaks next.
+  /// The tokens up to where the assistant speaks next. The conversation shows the tools of prompts
+  /// unless it has others.
   std::vector<std::int32_t> chat_tokens(const Conversation& conversation) const;
   /// The tokens of the whole conversation, after which nobody speaks.
   std::vector<std::int32_t> conversation_tokens(const Conversation& conversation) const;
@@ -100,6 +103,7 @@ class PromptFormat {
   TextFiles files_;
   AnswerEnds ends_;
   ConversationText texts_;
+  Message tools_;  ///< null: prompts show none but those of their own conversations
 };
 
 /// A message about a variable of text.variables that no template mentions; empty if there is none.

@@ -198,7 +198,8 @@ class Rendered {
 
 std::string other_than(const std::string& role) { return role == "tool" ? "user" : "tool"; }
 
-/// Expects that the template shows the tools.
+}  // namespace
+
 void require_tools(const PromptFormat& format, const std::string& tools) {
   const std::string chosen = format.section().chat_template;
   Conversation talk{{message("user", "What is asked")}};
@@ -208,8 +209,6 @@ void require_tools(const PromptFormat& format, const std::string& tools) {
           "the policy would not know which functions it may call",
           "name a text.template that shows tools, or choose another environment");
 }
-
-}  // namespace
 
 TurnTexts::TurnTexts(const PromptFormat& format, std::string role, const std::string& tools)
     : format_(&format), role_(std::move(role)) {

@@ -19,6 +19,10 @@ struct Said {
   std::string_view text;
 };
 
+/// Throws InputError naming text.template where it does not show tools. `tools`: JSON list of
+/// functions.
+void require_tools(const PromptFormat& format, const std::string& tools);
+
 /// Immutable; any thread may call its functions.
 class TurnTexts {
  public:

@@ -20,7 +20,8 @@ namespace column = method::column;
 /// What the objective would read of a prompt's past or of its greedy answer.
 constexpr const char* kOfThePrompt[] = {column::prior,         column::posterior,
                                         column::predicted,     column::prompt_best_length,
-                                        column::greedy_reward, column::probe_confidence};
+                                        column::greedy_reward, column::probe_confidence,
+                                        column::gold_logprob,  column::gold_logprob_before};
 
 void check_columns(const RunConfig& c, const method::Objective& objective, const std::string& on,
                    Faults& faults) {

@@ -143,13 +143,13 @@ void check_self_judging(const RunConfig& config, const method::Objective& object
                                      recipe, name, config.self_judging.share),
                          "it is known of prompts that come again, and a judge task is asked once",
                          "choose another recipe, or set self_judging.share=0");
-  const auto columns = objective.columns();
-  require<ConfigError>(
-      std::find(columns.begin(), columns.end(), column::probe_confidence) == columns.end(),
-      fmt::format("objective.recipe {} probes reasoning steps, and self_judging.share is {}",
-                  recipe, config.self_judging.share),
-      "a verdict has no steps and no reference answer to ask for",
-      "choose another recipe, or set self_judging.share=0");
+  for (const auto& name : objective.columns())
+    require<ConfigError>(name != column::probe_confidence && name != column::gold_logprob &&
+                             name != column::gold_logprob_before,
+                         fmt::format("objective.recipe {} reads {}, and self_judging.share is {}",
+                                     recipe, name, config.self_judging.share),
+                         "a verdict has no steps and no reference answer to ask for",
+                         "choose another recipe, or set self_judging.share=0");
 }
 
 reward::Grader verdict_grader(const TaskSection& task, const reward::Verifier& of_task) {

@@ -11,6 +11,7 @@
 #include "run/coordinator/steps/pool_rounds.hpp"
 #include "run/coordinator/steps/second_pass.hpp"
 #include "run/coordinator/steps/settle_derived.hpp"
+#include "run/generation/forks/forks.hpp"
 #include "run/step/undecided.hpp"
 #include "run/workers/step_cut.hpp"
 #include "scheduling/composed.hpp"
@@ -96,13 +97,18 @@ void StepRounds::ask_next(StepPlan& plan) const {
 
 StepPlan StepRounds::plan_of(std::uint64_t step, std::uint32_t round,
                              std::vector<GroupPlan> groups) const {
-  return {Purpose::train,
-          Split::train,
-          step,
-          round,
-          PolicyVersion{state_->policy_version},
-          context_->config.sampling,
-          std::move(groups)};
+  StepPlan plan{Purpose::train,
+                Split::train,
+                step,
+                round,
+                PolicyVersion{state_->policy_version},
+                context_->config.sampling,
+                std::move(groups)};
+  const std::string& forks = context_->config.environment.forks;
+  if (forks.empty()) return plan;
+  plan.sampling.two_likeliest = find_fork_rule(forks).reads_likeliest;
+  for (GroupPlan& group : plan.groups) group.unforked = unforked_of(context_->config, group);
+  return plan;
 }
 
 /// Plays a round and adds it to `all`, the rounds of its step before it.

@@ -1,5 +1,5 @@
 // Finds reasoning steps by their delimiter, and samples short continuations after each.
-#include "run/generation/probes.hpp"
+#include "run/update/recontext/probes.hpp"
 
 #include "base/errors/error.hpp"
 #include "base/numbers/hash.hpp"
@@ -10,7 +10,6 @@
 #include "run/context/run_texts.hpp"
 #include "run/generation/generation.hpp"
 #include "run/messages/message_bytes.hpp"
-#include "text/answer/accepted_answers.hpp"
 #include "text/tokenizer/stop_texts.hpp"
 
 #include <fmt/format.h>
@@ -75,29 +74,11 @@ void check_probes(const RunConfig& config, const RunTexts& texts, std::int64_t p
   require<ConfigError>(opener > 0, "probes.opener is empty",
                        "without it a probe would go on with the reasoning",
                        "set it to what final answers of the task begin with");
-  std::int64_t prompt = 0, reference = 0;
-  bool said = false;
-  for (const Prompt& p : texts.prompts.train) {
-    const std::string answer = text::first_accepted(p.answer);
-    const auto tokens = std::int64_t(tokenizer.encode(answer).size());
-    require<ConfigError>(
-        tokens > 0, fmt::format("prompt {} of the task has no reference answer", p.id.value),
-        fmt::format("objective.recipe {} asks how likely it is behind each reasoning step",
-                    config.objective.recipe),
-        "use another task or recipe");
-    said = said || p.solution.find(answer) != std::string::npos;
-    reference = std::max(reference, tokens);
+  const std::int64_t reference = longest_reference(config, texts, "behind each reasoning step");
+  std::int64_t prompt = 0;
+  for (const Prompt& p : texts.prompts.train)
     for (std::size_t form = 0; form < texts.forms.size(); ++form)
       prompt = std::max(prompt, std::int64_t(prompt_tokens(texts, p, form).size()));
-  }
-  require<ConfigError>(
-      said,
-      fmt::format("no worked solution of task.name {} holds its reference answer",
-                  config.task.name),
-      fmt::format(
-          "the reference says what to check and is not an answer, so that objective.recipe {} cannot ask how likely it is",
-          config.objective.recipe),
-      "use a task with one right answer, or another recipe");
   const std::int64_t needed = prompt + config.sampling.max_new_tokens + opener +
                               std::max(config.probes.max_tokens, reference);
   require<ConfigError>(
@@ -125,10 +106,10 @@ std::vector<StepEnd> step_ends(const text::Tokenizer& tokenizer, const std::stri
   return ends;
 }
 
-StepBatch reference_answers(const RunTexts& texts, const std::string& opener,
-                            const StepBatch& batch, std::span<const StepEnd> ends) {
+std::vector<Recontext> reference_questions(const RunTexts& texts, const std::string& opener,
+                                           const StepBatch& batch, std::span<const StepEnd> ends) {
   const auto opening = texts.tokenizer->encode(opener);
-  StepBatch asked;
+  std::vector<Recontext> asked;
   for (const StepEnd& end : ends) {
     const Group& group = batch.groups[end.group];
     const auto& prompt = group.rollouts[end.rollout].turns.front();
@@ -139,18 +120,12 @@ StepBatch reference_answers(const RunTexts& texts, const std::string& opener,
                         group.id.prompt.value, group.id.step),
             "its rollouts would be held against another prompt's reference answer",
             "set task and text as the run did whose archive is trained from");
-    auto reference =
-        texts.tokenizer->encode(text::first_accepted(known[group.id.prompt.value].answer));
-    const std::size_t count = reference.size();
-    Rollout rollout;
-    rollout.turns = {prompt, {Role::environment, shown(batch, end, opening)}};
-    rollout.turns.push_back({Role::policy,
-                             std::move(reference),
-                             {std::vector<float>(count), std::vector<float>(count)},
-                             std::vector<std::uint64_t>(count)});
-    asked.groups.push_back(
-        {.id = group.id, .level = group.level, .rollouts = {std::move(rollout)}});
-    asked.scores.push_back({Score{}});
+    Recontext& question = asked.emplace_back();
+    question.group = end.group, question.rollout = end.rollout;
+    question.context = prompt.tokens;
+    const auto behind = shown(batch, end, opening);
+    question.context.insert(question.context.end(), behind.begin(), behind.end());
+    question.target = reference_tokens(texts, group.id.prompt);
   }
   return asked;
 }

@@ -10,6 +10,7 @@
 #include "method/method.hpp"
 #include "run/context/run_texts.hpp"
 #include "run/step/step_batch.hpp"
+#include "run/update/recontext/recontext.hpp"
 #include "text/tokenizer/tokenizer.hpp"
 
 #include <cstddef>
@@ -38,10 +39,11 @@ struct StepEnd {
 std::vector<StepEnd> step_ends(const text::Tokenizer& tokenizer, const std::string& delimiter,
                                const StepBatch& batch);
 
-/// A group for each end: the rollout up to there, then `opener` (probes.opener), then the reference
-/// answer of the prompt as a turn of the policy, whose columns are still empty.
-StepBatch reference_answers(const RunTexts& texts, const std::string& opener,
-                            const StepBatch& batch, std::span<const StepEnd> ends);
+/// A question for each end: the reference answer of the prompt, behind the rollout up to there and
+/// `opener` (probes.opener). Throws InputError for a prompt that is not the task's prompt of its
+/// number.
+std::vector<Recontext> reference_questions(const RunTexts& texts, const std::string& opener,
+                                           const StepBatch& batch, std::span<const StepEnd> ends);
 
 /// [ends] the mean over draws of exp(-mean entropy of the draw's tokens), under the current policy.
 /// The ends are shared out to `ranks`. Collective.

@@ -1,0 +1,13 @@
+// Whether rollouts can fork as a run file asks.
+#pragma once
+
+#include "base/errors/faults.hpp"
+#include "core/run_config.hpp"
+
+namespace rollcall::run {
+
+/// Reports an unknown environment.forks and one that could never fork in this run: without replies,
+/// or on a device that does not report what the rule reads.
+void check_forks(const RunConfig& config, Faults& faults);
+
+}  // namespace rollcall::run
