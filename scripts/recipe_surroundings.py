@@ -55,6 +55,9 @@ SETTINGS = {
     "adhint": (["scheduler.policy=adhint", "hints.as=beginning", "hints.learns=true"], "a quarter of the rollouts begin with a part of the worked solution"),
     "critique-grpo": (["second_pass.kind=refinement", "second_pass.of=every", "second_pass.trained_on=parent"], "one answer of each group written again after its verdict"),
     "int-intervention-training": (["second_pass.kind=error"], "failed answers up to a line that the policy put right itself"),
+    "rltf": (["second_pass.kind=refinement", "second_pass.of=every", "second_pass.keep=0", "second_pass.trained_on=parent", "train.mini_batches=1"],
+             "every answer written again after its verdict; `mini_batches` 1 as for `remax`"),
+    "datamind": (["experts.share=1"], "a worked solution in every group"),
     "seppo": (["second_pass.kind=counterpart", "reference.refresh_every=8"], "answers of the policy of up to eight steps ago as counterparts"),
     "rmt": (["objective.knobs.budget_start=10"], "`budget_start` 10, the longest answer: with 800 every extra token is rewarded throughout"),
 }

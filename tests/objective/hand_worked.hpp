@@ -59,5 +59,6 @@ HandWorkedTable worked_shares();
 HandWorkedTable worked_rewards();
 HandWorkedTable worked_second_pass();
 HandWorkedTable worked_turns();
+HandWorkedTable worked_conversations();
 
 }  // namespace rollcall::objective::test

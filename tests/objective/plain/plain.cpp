@@ -23,6 +23,7 @@ const PlainPieces& plain_pieces() {
     add_rewards(p);
     add_second_pass(p);
     add_turns(p);
+    add_conversations(p);
     return p;
   }();
   return pieces;
