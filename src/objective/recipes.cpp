@@ -388,7 +388,7 @@ const std::vector<Recipe>& recipes() {
     {"ttrl", "Test-Time Reinforcement Learning", "arXiv:2504.16084", 2025,
       {"majority_vote", "group_norm", "token", "clip", "none", "token-mean", "none"}, {}, "answers that vote and do not train, 32 of 64 in the paper"},
     {"ettrl", "ETTRL: votes and the entropy of answers", "arXiv:2508.11356", 2025,
-      {"majority_vote", "group_norm", "token", "clip", "entropy_balance", "token-mean", "none"}, {}, "trees that branch at tokens of high entropy"},
+      {"majority_vote", "group_norm", "token", "clip", "entropy_balance", "token-mean", "none"}, {}},
     {"rent", "RENT: confidence as the only reward", "arXiv:2505.22660", 2025,
       {"confidence", "group_norm", "token", "clip", "none", "token-mean", "none"}, {}, "the choice of the tokens whose entropy counts, which the paper compares"},
     {"ppo-max", "PPO-max (Secrets of RLHF)", "arXiv:2307.04964", 2023,
@@ -481,6 +481,12 @@ const std::vector<Recipe>& recipes() {
     {"datamind", "DataMind: likelihood and reinforcement learning, mixed", "arXiv:2509.25084", 2025,
       {"none", "own_group_norm", "token", "expert_mix", "none", "kind-mean", "none"}, {{"mu_peak", "0.9"}, {"mu_valley", "0.05"}, {"mu_warmup", "0"}, {"mu_decay", "200"}, {"expert_weight", "one"}},
       "the synthesis of tasks and the filter of trajectories, and the paper's own schedule of the mixture, which is inferred"},
+    {"arpo", "Agentic Reinforced Policy Optimization: leaves of forks", "arXiv:2507.19849", 2025,
+      {"none", "group_norm", "token", "clip", "none", "token-mean", "none"}, {},
+      "fresh rollouts in place of forks that found no place"},
+    {"aepo", "Agentic Entropy-Balanced Policy Optimization", "arXiv:2510.14545", 2025,
+      {"none", "group_norm", "token", "gradient_preserving", "entropy_lift", "token-mean", "none"}, {{"clip_high", "0.2"}, {"dual_clip", "0"}, {"below", "clipped"}},
+      "the budget of forks by the entropies of question and calls and the penalty of consecutive forks, and the paper's own weight of entropy, which was not found"},
   };
   // clang-format on
   return table;

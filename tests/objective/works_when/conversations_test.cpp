@@ -224,6 +224,18 @@ TEST(WorksWhen, subpo_gains_sum_to_the_coverage_and_a_second_visit_earns_nothing
   EXPECT_TRUE(near(advantage(step, "subpo"), {0.5, 0.0, 0.5, -0.5, 0.0, -0.5}));
 }
 
+TEST(WorksWhen, aepo_keeps_the_derivative_of_the_upper_bound_and_the_value_of_clip) {
+  for (const double ratio : {1.5, 1.1, 0.9, 0.5}) {
+    PlainStep step = answers({{0, 1}, {0, 0}});
+    for (auto& r : step.rollouts) r.now = {std::log(0.5 * ratio)};
+    const Result aepo = evaluate(Objective("aepo"), step), arpo = evaluate(Objective("arpo"), step);
+    EXPECT_NEAR(aepo.loss, arpo.loss, 1e-12) << ratio;
+    const double a = 0.5 / (1 / std::sqrt(2.0) + 1e-6);
+    EXPECT_NEAR(aepo.derivative[0], -a / 2 * std::min(ratio, 1.2), 1e-12) << ratio;
+    EXPECT_NEAR(aepo.derivative[1], ratio < 0.8 ? 0.0 : a / 2 * ratio, 1e-12) << ratio;
+  }
+}
+
 TEST(WorksWhen, a2tgpo_lets_informative_turns_move_further) {
   PlainStep step{{conversation({turn(0), turn(1)}), conversation({turn(0), turn(0)}),
                   conversation({turn(0), turn(0)})}};
