@@ -357,7 +357,7 @@ const std::vector<Recipe>& recipes() {
       {"none", "group_norm", "token", "clip", "none", "token-mean", "none"}, {{"clip_high", "0.28"}, {"moments_of", "trained"}},
       "tool calls, whose share of errors is half of what makes a positive unclean"},
     {"epo-entropy-smoothing", "Entropy-regularized Policy Optimization (EPO)", "arXiv:2509.22576", 2025,
-      {"entropy_history", "group_norm", "token", "clip", "none", "token-mean", "entropy_band"}, {}, "a history of its own for each turn, charges in the later half of an episode only, and the weight by phase"},
+      {"entropy_history", "group_norm", "token", "clip", "none", "token-mean", "entropy_band"}, {}, "charges in the later half of an episode only, and the weight by phase"},
     {"prompt-augmentation-grpo", "Prompt Augmentation scales up GRPO", "arXiv:2602.03190", 2026,
       {"none", "group_norm", "token", "clip", "none", "token-mean", "none"}, {{"clip_high", "0.28"}}, "the wording of the released templates, most of which are system messages"},
     {"ton-thought-dropout", "TON: think or not, after thought dropout", "arXiv:2505.16854", 2025,

@@ -224,6 +224,19 @@ TEST(WorksWhen, subpo_gains_sum_to_the_coverage_and_a_second_visit_earns_nothing
   EXPECT_TRUE(near(advantage(step, "subpo"), {0.5, 0.0, 0.5, -0.5, 0.0, -0.5}));
 }
 
+TEST(WorksWhen, epo_has_a_history_of_each_turn) {
+  PlainStep step{{conversation({turn(0), turn(1)}), conversation({turn(0)})}};
+  step.rollouts[0].old_entropy = {1.0, 4.0}, step.rollouts[1].old_entropy = {3.0};
+  const Objective objective("epo-entropy-smoothing");
+  step.statistics = Objective::statistics(*objective.prepare(step.columns()));
+  EXPECT_EQ(step.statistics.at("entropy_history"), 2.0) << "first turns of entropy 1 and 3";
+  EXPECT_EQ(step.statistics.at("entropy_history/1"), 4.0);
+  // Bands 1.6 to 2.4 and 3.2 to 4.8: a first turn of entropy 4 is outside, a second one is not.
+  step.rollouts[0].entropy = {4.0, 4.0}, step.rollouts[1].entropy = {2.0};
+  const double charged = evaluate(objective, step).metrics.at("actor/entropy_band_loss");
+  EXPECT_NEAR(charged, -0.001 * (10.0 - 0.1) / 3, 1e-12);
+}
+
 TEST(WorksWhen, aepo_keeps_the_derivative_of_the_upper_bound_and_the_value_of_clip) {
   for (const double ratio : {1.5, 1.1, 0.9, 0.5}) {
     PlainStep step = answers({{0, 1}, {0, 0}});
