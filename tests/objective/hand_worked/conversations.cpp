@@ -133,6 +133,14 @@ PlainStep driven() {
   return step;
 }
 
+/// worked_step(): the call asked for, and one with a wrong value of two.
+PlainStep called() {
+  PlainStep step = worked_step();
+  step.rollouts[0].components = {{"correct", 1.0}, {"format", 1.0}, {"match", 1.0}};
+  step.rollouts[1].components = {{"correct", 0.0}, {"format", 1.0}, {"match", 0.75}};
+  return step;
+}
+
 /// Loss and derivative of four tokens of ratio 1 with these advantages, each with the coefficient c.
 HandWorked of_advantages(const std::vector<double>& a, std::function<PlainStep()> step,
                          double c = 0.25) {
@@ -173,6 +181,8 @@ HandWorkedTable worked_conversations() {
       // Paid 0, 1 + 10 and 1, 0 - 10: returns 11, 11 and -9, -10, less their means 1 and 1/2. The
       // loss of the policy is -A lp / 4, which cancels; the divergence is that of one token.
       {"score-self-correct", {attempts}},
+      // Rewards 1 + 6 and 1 + 4.5; grpo's loss.
+      {"toolrl", {((-1.2 - 0.9) / 4 + 1.1 / 2) * z(1.5), {0.0, -0.9 * z(1.5) / 4, 1.1 * z(1.5) / 2}, called}},
       // Outcomes 1/2 and 0 of the last turns; the first turn of the first earned 1/2 for itself.
       {"mashost-hrpo", {of_advantages({z(0.5) + 0.5, z(0.5), -z(0.5), -z(0.5)}, [] { return two_conversations({0.5, 0.5, 0.0, 0.0}); })}},
       // Gains 0.4 and 0 of the first turns; the outcomes' variance is 1/4.
