@@ -259,12 +259,12 @@ constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, StepPotential>(),
   row<AdvantageFunction, RandomSign>(),
   row<AdvantageFunction, BalancedCenter>(),
-  row<AdvantageFunction, HintedGroups>(),
-  row<AdvantageFunction, TurnCenter>(),
   row<AdvantageFunction, SharedSteps>(),
   row<AdvantageFunction, FirstAnswers>(),
   row<AdvantageFunction, ActionReward>(),
   row<AdvantageFunction, GatedGain>(),
+  row<AdvantageFunction, HintedGroups>(),
+  row<AdvantageFunction, TurnCenter>(),
 };
 constexpr Piece<RatioFunction> ratio_table[] = {
   row<RatioFunction, TokenRatio>(),

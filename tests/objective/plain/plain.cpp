@@ -22,8 +22,8 @@ const PlainPieces& plain_pieces() {
     add_credit(p);
     add_rewards(p);
     add_second_pass(p);
-    add_turns(p);
     add_conversations(p);
+    add_turns(p);
     return p;
   }();
   return pieces;

@@ -55,8 +55,8 @@ void add_shaping(PlainPieces& pieces);
 void add_credit(PlainPieces& pieces);
 void add_rewards(PlainPieces& pieces);
 void add_second_pass(PlainPieces& pieces);
-void add_turns(PlainPieces& pieces);
 void add_conversations(PlainPieces& pieces);
+void add_turns(PlainPieces& pieces);
 
 /// What a recipe makes of a step before the current policy is known, by plain loops. Throws
 /// std::out_of_range when a piece has no plain version.
