@@ -106,6 +106,7 @@
 #include "objective/reward/progress.hpp"
 #include "objective/reward/repetition.hpp"
 #include "objective/reward/retries.hpp"
+#include "objective/reward/routed_cost.hpp"
 #include "objective/reward/rule_or_votes.hpp"
 #include "objective/reward/triangular_length.hpp"
 #include "objective/reward/unlikely.hpp"
@@ -221,6 +222,7 @@ constexpr Piece<RewardFunction> reward_table[] = {
   row<RewardFunction, Retries>(),
   row<RewardFunction, Progress>(),
   row<RewardFunction, Coverage>(),
+  row<RewardFunction, RoutedCost>(),
 };
 constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, GroupNorm>(),

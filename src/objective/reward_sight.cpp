@@ -52,6 +52,7 @@ constexpr Row kRows[] = {
     {"progress", Sight::unheard, Effect::changes},
     {"repetition", Sight::rollouts, Effect::changes},
     {"retries", Sight::rollouts, Effect::replaces},
+    {"routed_cost", Sight::update, Effect::replaces},
     {"rule_or_votes", Sight::rollouts, Effect::replaces},
     {"triangular_length", Sight::rollouts, Effect::changes},
     {"unlikely", Sight::rollouts, Effect::changes},

@@ -299,6 +299,7 @@ inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t 
       r.components["votes"] = double(r.key / 3 % 5) / 4;
       r.components["masked"] = double(r.group % 2);
       r.components["match"] = double(r.key / 11 % 5) / 4;
+      r.components["cost"] = double(r.key / 13 % 7);
       r.derived = r.key % 4 == 3 ? double(DerivedKind::counterpart) : 0.0;
       step.rollouts.push_back(std::move(r));
     }

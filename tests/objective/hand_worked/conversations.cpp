@@ -141,6 +141,14 @@ PlainStep called() {
   return step;
 }
 
+/// worked_step(): a right answer with cheaper help, and one without the form asked for.
+PlainStep routed() {
+  PlainStep step = worked_step();
+  step.rollouts[0].components = {{"format", 1.0}, {"cost", 4.0}};
+  step.rollouts[1].components = {{"format", 0.0}, {"cost", 9.0}};
+  return step;
+}
+
 /// Loss and derivative of four tokens of ratio 1 with these advantages, each with the coefficient c.
 HandWorked of_advantages(const std::vector<double>& a, std::function<PlainStep()> step,
                          double c = 0.25) {
@@ -165,6 +173,7 @@ HandWorkedTable worked_conversations() {
   // Mean entropy 0.4 of the first rollout, whose gain of 0.16 is within a / 2; 0.4 of the second,
   // which is held at a / 2.
   const double shaped = 1 + 0.16 / a, gate = std::exp(-2.5);
+  const auto k3 = [](double ratio) { return 1 / ratio + std::log(ratio) - 1; };
   HandWorked attempts{
       0.01 * (ln2 - 0.5) / 4, {-2.5 + 0.005 / 4, -2.625, 2.5, 2.625}, with_attempts};
   const double own = 0.684, later = 0.72;
@@ -183,6 +192,10 @@ HandWorkedTable worked_conversations() {
       {"score-self-correct", {attempts}},
       // Rewards 1 + 6 and 1 + 4.5; grpo's loss.
       {"toolrl", {((-1.2 - 0.9) / 4 + 1.1 / 2) * z(1.5), {0.0, -0.9 * z(1.5) / 4, 1.1 * z(1.5) / 2}, called}},
+      // Rewards 1 and -1, the first carried back by lambda 0.95. The reference is the old policy: k3 of the ratios at 0.001.
+      {"router-r1", {
+       (-1.2 * 0.95 - 0.9 + 1.1 + (0.95 * 0.95 + 1 + 1) / 2) / 3 + 0.001 * (k3(1.5) + k3(0.9) + k3(1.1)) / 3,
+        {0.001 * (1 - 1 / 1.5) / 3, -0.9 / 3 + 0.001 * (1 - 1 / 0.9) / 3, 1.1 / 3 + 0.001 * (1 - 1 / 1.1) / 3}, routed}},
       // Outcomes 1/2 and 0 of the last turns; the first turn of the first earned 1/2 for itself.
       {"mashost-hrpo", {of_advantages({z(0.5) + 0.5, z(0.5), -z(0.5), -z(0.5)}, [] { return two_conversations({0.5, 0.5, 0.0, 0.0}); })}},
       // Gains 0.4 and 0 of the first turns; the outcomes' variance is 1/4.

@@ -232,6 +232,37 @@ std::vector<double> coverage(const PlainStep& s) {
   return all;
 }
 
+/// The value below which the share of x lies, between its neighbours.
+double quantile(std::vector<double> x, double share) {
+  std::sort(x.begin(), x.end());
+  const double place = share * double(x.size() - 1);
+  const auto below = std::size_t(place);
+  return below + 1 < x.size() ? x[below] + (place - double(below)) * (x[below + 1] - x[below])
+                              : x[below];
+}
+
+std::vector<double> routed_cost(const PlainStep& s) {
+  const auto root = [](const PlainRollout& r) {
+    return std::sqrt(std::max(r.components.contains("cost") ? r.components.at("cost") : 0.0, 0.0));
+  };
+  std::vector<double> costs, all;
+  for (const auto& r : s.rollouts)
+    if (r.length() > 0) costs.push_back(root(r));
+  const auto moved = [&](const char* name, double share) {
+    const double own = quantile(costs, share);
+    const auto before = s.statistics.find(name);
+    return before == s.statistics.end() ? own : (before->second + own) / 2;
+  };
+  const double low = costs.empty() ? 0.0 : moved("cost_low", 0.05),
+               high = costs.empty() ? 0.0 : moved("cost_high", 0.95);
+  for (const auto& r : s.rollouts) {
+    const double u = high > low ? 1 - std::clamp((root(r) - low) / (high - low), 0.0, 1.0) : 1.0,
+                 format = r.components.contains("format") ? r.components.at("format") : 0.0;
+    all.push_back(format < 0.5 ? -1.0 : r.correct > 0.5 ? 0.5 + 0.5 * u : 0.0);
+  }
+  return all;
+}
+
 /// They pay turns; what rollouts are paid stays.
 std::vector<double> as_they_were(const PlainStep& s) {
   std::vector<double> all;
@@ -269,6 +300,7 @@ void add_conversations(PlainPieces& p) {
   p.weight["dependency"] = dependency;
   p.reward["few_calls"] = few_calls, p.reward["retries"] = retries;
   p.reward["coverage"] = coverage, p.reward["progress"] = as_they_were;
+  p.reward["routed_cost"] = routed_cost;
   p.surrogate["turn_scaled"] = turn_scaled;
   p.regularizer["turn_kl"] = turn_kl;
 }

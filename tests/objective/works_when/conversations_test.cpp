@@ -4,6 +4,7 @@
 #include "objective/reward/few_calls.hpp"
 #include "objective/reward/progress.hpp"
 #include "objective/reward/retries.hpp"
+#include "objective/reward/routed_cost.hpp"
 #include "objective/token_advantages.hpp"
 #include "properties.hpp"
 #include "works_when/small_step.hpp"
@@ -261,7 +262,7 @@ TEST(WorksWhen, a2tgpo_lets_informative_turns_move_further) {
   for (const double ratio : {1.25, 0.75}) {
     for (auto& r : step.rollouts) r.now = {std::log(0.5 * ratio), std::log(0.5 * ratio)};
     const Column wide = derivative(step, "a2tgpo"), usual = derivative(step, "a2tgpo", plain);
-    const std::size_t pushed = ratio > 1 ? 0 : 4;  // the turn whose advantage pushes that way
+    const std::size_t pushed = ratio > 1 ? 0U : 4U;  // the turn whose advantage pushes that way
     EXPECT_EQ(usual[pushed], 0.0) << ratio;
     EXPECT_EQ(wide[pushed] != 0.0, pushed == 0) << ratio;
   }
@@ -275,6 +276,21 @@ TEST(WorksWhen, carl_one_reward_times_factors_for_faults) {
   EXPECT_TRUE(
       near(values(Objective("carl-driving", {}, {{"combine", "sum"}}).rewards(step.columns())),
            {2.7, 1.9}));
+}
+
+TEST(WorksWhen, router_r1_pays_right_answers_and_cheap_help) {
+  PlainStep step = answers({{0, 1}, {0, 0}, {0, 1}});
+  for (auto& r : step.rollouts) r.components = {{"format", 1.0}, {"cost", 4.0}};
+  step.rollouts[2].components["format"] = 0.0;
+  step.statistics = {{"cost_low", 0.0}, {"cost_high", 10.0}};
+  RoutedCost piece;
+  piece.rate = 0.0;
+  EXPECT_TRUE(near(values(piece(Step(step.columns())).reward), {0.9, 0.0, -1.0}))
+      << "sqrt(4) of 0 to 10 is a normalised cost of 0.8";
+  piece.rate = 1.0;  // all costs of the step are equal
+  const ShapedReward paid = piece(Step(step.columns()));
+  EXPECT_TRUE(near(values(paid.reward), {1.0, 0.0, -1.0}));
+  EXPECT_EQ(paid.statistics.at("cost_high"), 2.0);
 }
 
 TEST(WorksWhen, datamind_is_either_loss_at_the_ends_of_the_mixture) {

@@ -174,8 +174,8 @@ PlainStep world(bool first) {
   step.horizon = 20.0;
   for (std::size_t i = 0; i < 2; ++i) {
     auto& r = step.rollouts[i];
-    r.components = {{"correct", r.correct}, {"format", 1.0},      {"sound", 1.0},
-                    {"votes", r.correct},   {"match", r.correct}, {"masked", 0.0}};
+    r.components = {{"correct", r.correct}, {"format", 1.0}, {"sound", 1.0}, {"votes", r.correct},
+                    {"match", r.correct},   {"masked", 0.0}, {"cost", 1.0}};
     r.answer = double(i), r.key = std::int64_t(i) + 1;
   }
   return step;
