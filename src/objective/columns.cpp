@@ -92,14 +92,15 @@ at::Tensor Step::spread(bool population) const {
   return shape.over_rollouts(at::where(size > 1, deviation, 1.0));
 }
 
-at::Tensor Step::turn_reward() const {
-  at::Tensor paid = reward;
+at::Tensor Step::turn_reward(const at::Tensor& of_rollouts) const {
+  at::Tensor paid = of_rollouts;
   if (turns.turns > shape.rollouts) {
     const auto by_turn = columns.named.find(column::turn_reward);
     const bool known = by_turn != columns.named.end();
     expect(!known || is_column(by_turn->second, turns.turns, at::kDouble),
            "column turn/reward is [K] float64");
-    paid = at::where(turns.ends(), turns.over_turns(known ? reward - columns.reward : reward), 0.0);
+    paid = at::where(turns.ends(),
+                     turns.over_turns(known ? of_rollouts - columns.reward : of_rollouts), 0.0);
     if (known) paid = by_turn->second + paid;
   }
   return turns.paid.defined() ? paid + turns.paid : paid;

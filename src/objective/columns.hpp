@@ -80,7 +80,9 @@ class Step {
   /// [K] what each turn is paid. The turns of a rollout sum to `reward` and their `turns.paid`: what
   /// reward pieces change of a rollout's reward counts at its last turn, and so does all of it where
   /// the step has no column turn/reward.
-  at::Tensor turn_reward() const;
+  at::Tensor turn_reward() const { return turn_reward(reward); }
+  /// [K] the same where rollouts are paid `of_rollouts`, [B], in place of `reward`.
+  at::Tensor turn_reward(const at::Tensor& of_rollouts) const;
   /// The sampler's token limit. Throws ConfigError when the sampler states none.
   double horizon() const;
   /// Throws ConfigError when the step does not carry the column.

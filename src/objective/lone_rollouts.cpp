@@ -44,6 +44,7 @@ double moved_logprob(const Trial& trial, std::int64_t token) {
 /// The value of a column that has one number per token.
 double token_value(std::string_view name, const Trial& trial, std::int64_t token) {
   if (name == column::reasoning_step) return double(token / 3);
+  if (name == column::given) return 0.0;
   if (name == column::probe_accuracy || name == column::probe_confidence ||
       name == column::sum_squares)
     return wave(trial, token / 3, 0.7);
@@ -55,11 +56,13 @@ double token_value(std::string_view name, const Trial& trial, std::int64_t token
 }
 
 bool is_of_tokens(std::string_view name) {
-  constexpr std::array kOfTokens{
-      column::reference_logprob, column::teacher_logprob, column::teacher_kl,
-      column::current_logprob,   column::current_entropy, column::old_entropy,
-      column::sum_squares,       column::value,           column::reasoning_step,
-      column::probe_accuracy,    column::probe_confidence};
+  constexpr std::array kOfTokens{column::reference_logprob, column::teacher_logprob,
+                                 column::teacher_kl,        column::current_logprob,
+                                 column::current_entropy,   column::old_entropy,
+                                 column::sum_squares,       column::value,
+                                 column::reasoning_step,    column::probe_accuracy,
+                                 column::probe_confidence,  column::given,
+                                 column::masked_logprob,    column::unhinted_logprob};
   return name.starts_with(column::flat_reference) ||
          std::find(kOfTokens.begin(), kOfTokens.end(), name) != kOfTokens.end();
 }
@@ -69,7 +72,9 @@ double rollout_value(std::string_view name, const Trial& trial) {
     return trial.right ? 1.0 : 0.0;
   if (name == column::answer) return trial.right ? 0.0 : 1.0;
   if (name.starts_with("turn/")) return 0.0;  // without an environment
-  if (name == column::expert || name == column::version_lag) return 0.0;
+  if (name == column::expert || name == column::version_lag || name == column::derived ||
+      name == column::tier)
+    return 0.0;
   if (name == column::prompt_best_length) return double(kLength);
   if (name == column::parent || name == column::fork_token) return -1.0;  // nothing is shared
   return 0.5;  // predictions and earlier results of the prompt

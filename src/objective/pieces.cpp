@@ -1,6 +1,7 @@
 // The tables of pieces: the only file that includes them all.
 #include "objective/pieces.hpp"
 
+#include "objective/advantage/action_reward.hpp"
 #include "objective/advantage/balanced_center.hpp"
 #include "objective/advantage/baseline_scale.hpp"
 #include "objective/advantage/batch_whiten.hpp"
@@ -11,8 +12,10 @@
 #include "objective/advantage/consistency_blend.hpp"
 #include "objective/advantage/decoupled_norm.hpp"
 #include "objective/advantage/entropy_charged.hpp"
+#include "objective/advantage/first_answers.hpp"
 #include "objective/advantage/fixed_baseline.hpp"
 #include "objective/advantage/gae.hpp"
+#include "objective/advantage/gated_gain.hpp"
 #include "objective/advantage/gpg_scale.hpp"
 #include "objective/advantage/group_center.hpp"
 #include "objective/advantage/group_median.hpp"
@@ -34,6 +37,7 @@
 #include "objective/advantage/prior_shrinkage.hpp"
 #include "objective/advantage/random_sign.hpp"
 #include "objective/advantage/running_baseline.hpp"
+#include "objective/advantage/shared_steps.hpp"
 #include "objective/advantage/step_potential.hpp"
 #include "objective/advantage/teacher_gap.hpp"
 #include "objective/advantage/tree_center.hpp"
@@ -68,6 +72,7 @@
 #include "objective/regularizer/policy_drift.hpp"
 #include "objective/regularizer/positive_nll.hpp"
 #include "objective/regularizer/reweighted_kl.hpp"
+#include "objective/regularizer/turn_kl.hpp"
 #include "objective/regularizer/unbiased_kl.hpp"
 #include "objective/regularizer/value.hpp"
 #include "objective/reward/answer_share.hpp"
@@ -77,12 +82,14 @@
 #include "objective/reward/constrained.hpp"
 #include "objective/reward/contrast.hpp"
 #include "objective/reward/cosine_length.hpp"
+#include "objective/reward/coverage.hpp"
 #include "objective/reward/decaying_exit.hpp"
 #include "objective/reward/degenerate.hpp"
 #include "objective/reward/difficulty_scale.hpp"
 #include "objective/reward/diversity.hpp"
 #include "objective/reward/entropy_controller.hpp"
 #include "objective/reward/entropy_history.hpp"
+#include "objective/reward/few_calls.hpp"
 #include "objective/reward/flawed.hpp"
 #include "objective/reward/gold_gain.hpp"
 #include "objective/reward/gradient_novelty.hpp"
@@ -97,7 +104,10 @@
 #include "objective/reward/moving_norm.hpp"
 #include "objective/reward/overlong.hpp"
 #include "objective/reward/pass_rate_length.hpp"
+#include "objective/reward/progress.hpp"
 #include "objective/reward/repetition.hpp"
+#include "objective/reward/retries.hpp"
+#include "objective/reward/routed_cost.hpp"
 #include "objective/reward/rule_or_votes.hpp"
 #include "objective/reward/triangular_length.hpp"
 #include "objective/reward/unlikely.hpp"
@@ -128,20 +138,24 @@
 #include "objective/surrogate/reinforce.hpp"
 #include "objective/surrogate/shaped_off_policy.hpp"
 #include "objective/surrogate/soft_gate.hpp"
+#include "objective/surrogate/turn_scaled.hpp"
 #include "objective/surrogate/unclipped.hpp"
 #include "objective/weight/agreement.hpp"
 #include "objective/weight/clip_cov.hpp"
 #include "objective/weight/confidence_penalty.hpp"
 #include "objective/weight/conflict_tokens.hpp"
 #include "objective/weight/curate.hpp"
+#include "objective/weight/dependency.hpp"
 #include "objective/weight/down_sample.hpp"
 #include "objective/weight/drop_after_given.hpp"
 #include "objective/weight/drop_equal_reward.hpp"
+#include "objective/weight/drop_flagged.hpp"
 #include "objective/weight/drop_outliers.hpp"
 #include "objective/weight/drop_pivot.hpp"
 #include "objective/weight/drop_truncated.hpp"
 #include "objective/weight/drop_uncertain.hpp"
 #include "objective/weight/entropy_balance.hpp"
+#include "objective/weight/entropy_lift.hpp"
 #include "objective/weight/entropy_shaping.hpp"
 #include "objective/weight/ess_lr.hpp"
 #include "objective/weight/hint_consistency.hpp"
@@ -205,6 +219,11 @@ constexpr Piece<RewardFunction> reward_table[] = {
   row<RewardFunction, MovingNorm>(),
   row<RewardFunction, DifficultyScale>(),
   row<RewardFunction, GoldGain>(),
+  row<RewardFunction, FewCalls>(),
+  row<RewardFunction, Retries>(),
+  row<RewardFunction, Progress>(),
+  row<RewardFunction, Coverage>(),
+  row<RewardFunction, RoutedCost>(),
 };
 constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, GroupNorm>(),
@@ -243,6 +262,10 @@ constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, StepPotential>(),
   row<AdvantageFunction, RandomSign>(),
   row<AdvantageFunction, BalancedCenter>(),
+  row<AdvantageFunction, SharedSteps>(),
+  row<AdvantageFunction, FirstAnswers>(),
+  row<AdvantageFunction, ActionReward>(),
+  row<AdvantageFunction, GatedGain>(),
   row<AdvantageFunction, HintedGroups>(),
   row<AdvantageFunction, TurnCenter>(),
   row<AdvantageFunction, TreeCenter>(),
@@ -282,6 +305,7 @@ constexpr Piece<SurrogateFunction> surrogate_table[] = {
   row<SurrogateFunction, NextToken>(),
   row<SurrogateFunction, NegativeAware>(),
   row<SurrogateFunction, ShapedOffPolicy>(),
+  row<SurrogateFunction, TurnScaled>(),
 };
 constexpr Piece<WeightFunction> weight_table[] = {
   row<WeightFunction, TruncatedImportance>(),
@@ -310,6 +334,9 @@ constexpr Piece<WeightFunction> weight_table[] = {
   row<WeightFunction, Curate>(),
   row<WeightFunction, HintConsistency>(),
   row<WeightFunction, DropAfterGiven>(),
+  row<WeightFunction, DropFlagged>(),
+  row<WeightFunction, EntropyLift>(),
+  row<WeightFunction, Dependency>(),
 };
 constexpr Piece<AggregateFunction> aggregate_table[] = {
   row<AggregateFunction, TokenMean>(),
@@ -339,6 +366,7 @@ constexpr Piece<RegularizerFunction> regularizer_table[] = {
   row<RegularizerFunction, Value>(),
   row<RegularizerFunction, EntropyBand>(),
   row<RegularizerFunction, GivenNll>(),
+  row<RegularizerFunction, TurnKl>(),
 };
 // clang-format on
 

@@ -24,6 +24,7 @@ constexpr Row kRows[] = {
     {"constrained", Sight::rollouts, Effect::changes},
     {"contrast", Sight::rollouts, Effect::changes},
     {"cosine_length", Sight::rollouts, Effect::replaces},
+    {"coverage", Sight::rollouts, Effect::replaces},
     {"decaying_exit", Sight::rollouts, Effect::replaces},
     {"degenerate", Sight::rollouts, Effect::changes},
     // it scales the rewards of a group, which does not change whether they differ
@@ -31,6 +32,7 @@ constexpr Row kRows[] = {
     {"diversity", Sight::rollouts, Effect::changes},
     {"entropy_controller", Sight::unheard, Effect::leaves},
     {"entropy_history", Sight::unheard, Effect::leaves},
+    {"few_calls", Sight::rollouts, Effect::replaces},
     {"flawed", Sight::rollouts, Effect::replaces},
     // it pays turns, and the rollout's reward stays
     {"gold_gain", Sight::unheard, Effect::changes},
@@ -46,7 +48,11 @@ constexpr Row kRows[] = {
     {"moving_norm", Sight::unheard, Effect::changes},
     {"overlong", Sight::rollouts, Effect::changes},
     {"pass_rate_length", Sight::rollouts, Effect::changes},
+    // it pays turns, and the rollout's reward stays
+    {"progress", Sight::unheard, Effect::changes},
     {"repetition", Sight::rollouts, Effect::changes},
+    {"retries", Sight::rollouts, Effect::replaces},
+    {"routed_cost", Sight::update, Effect::replaces},
     {"rule_or_votes", Sight::rollouts, Effect::replaces},
     {"triangular_length", Sight::rollouts, Effect::changes},
     {"unlikely", Sight::rollouts, Effect::changes},

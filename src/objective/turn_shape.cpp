@@ -58,6 +58,11 @@ at::Tensor TurnShape::ends() const {
   return at::cat({rollout.diff() != 0, at::ones({1}, at::kBool)});
 }
 
+at::Tensor TurnShape::numbers(const at::Tensor& column) const {
+  expect(column.dim() == 1 && column.size(0) == turns, "columns of turns are [K]");
+  return column.to(at::kLong);
+}
+
 at::Tensor TurnShape::turn_sum(const at::Tensor& per_token) const {
   return zeros(turns).index_add_(0, turn, per_token);
 }

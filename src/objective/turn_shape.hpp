@@ -27,6 +27,8 @@ class TurnShape {
   at::Tensor last;     ///< [K] int64, the last token of each turn; -1 for a turn without tokens
 
   at::Tensor ends() const;  ///< [K] bool, the last turn of each rollout
+  /// [K] int64, a column of whole numbers. Throws std::logic_error where it is not one of turns.
+  at::Tensor numbers(const at::Tensor& column) const;
   at::Tensor turn_sum(const at::Tensor& per_token) const;      ///< [N] -> [K]
   at::Tensor turn_mean(const at::Tensor& per_token) const;     ///< [N] -> [K], 0 without tokens
   at::Tensor over_tokens(const at::Tensor& per_turn) const;    ///< [K] -> [N]

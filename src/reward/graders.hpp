@@ -68,6 +68,15 @@ Score judge_tag_structure(const Prompt& prompt, const Response& response);
 /// repeated member is not JSON here.
 Score judge_json(const Prompt& prompt, const Response& response);
 
+/// {"calls": [{"name": "add", "arguments": {"a": 1, "b": 2}}]}. The answer is a JSON list of such
+/// calls, one such object, or objects between <tool_call> and </tool_call>; `arguments` may be called
+/// `parameters`. format: it is nothing else. name: what the two multisets of names have in common
+/// over what they have in all. Each call asked for is then met by the best of its name that is left.
+/// parameters: mean overlap of the parameters' names. values: share of the parameters that have
+/// their value. match: S / S_max of ToolRL (arXiv:2504.13958), S = name + sum of overlaps + equal
+/// values, S_max = 1 + sum over calls of (1 + parameters). correct: the same calls, in any order.
+Score judge_call_answer(const Prompt& prompt, const Response& response);
+
 /// {"instruction_id_list": [...], "kwargs": [...]} as in IFEval's input file
 /// (instruction_checks.hpp). followed: share of the instructions that are followed. correct: all of
 /// them are (IFEval's strict accuracy by prompt). format: the answer is not empty. Score::answer is

@@ -23,7 +23,7 @@ void without_tokens(PlainRollout& r) {
   for (auto* column :
        {&r.now, &r.old, &r.rollout, &r.entropy, &r.reference, &r.teacher, &r.teacher_kl, &r.current,
         &r.current_entropy, &r.old_entropy, &r.sum_squares, &r.old_value, &r.value,
-        &r.reasoning_step, &r.probe_accuracy, &r.probe_confidence, &r.given}) {
+        &r.reasoning_step, &r.probe_accuracy, &r.probe_confidence, &r.given, &r.masked}) {
     column->clear();
   }
   r.token.clear();

@@ -59,5 +59,7 @@ HandWorkedTable worked_shares();
 HandWorkedTable worked_rewards();
 HandWorkedTable worked_second_pass();
 HandWorkedTable worked_turns();
+HandWorkedTable worked_conversations();
+HandWorkedTable worked_trees();
 
 }  // namespace rollcall::objective::test

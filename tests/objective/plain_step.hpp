@@ -25,6 +25,7 @@ struct PlainTurn {
   double reward = 0.0;
   std::int64_t state = 0, kind = 0, flags = 0;
   double gold = -1.0;  ///< mean log-prob of the reference answer behind it
+  std::int64_t action = 0, next_state = 0;
 };
 
 struct PlainRollout {
@@ -38,6 +39,7 @@ struct PlainRollout {
   std::vector<double> teacher{}, teacher_kl{}, current{}, current_entropy{}, old_entropy{},
       sum_squares{}, old_value{}, value{}, flat_reference{};
   std::vector<double> reasoning_step{}, probe_accuracy{}, probe_confidence{}, given{};
+  std::vector<double> masked{};  ///< where what was told before is masked; empty: old
   std::vector<std::int64_t> token{};
   std::vector<double> gradient{0.0, 0.0, 0.0};  ///< by the states that the head reads, in three
                                                 ///< directions
@@ -46,12 +48,15 @@ struct PlainRollout {
   double parent = -1, fork_token = -1;  ///< place of the rollout that it was forked from
   std::map<std::string, double> components{};
   std::int64_t key = 0;
-  std::vector<PlainTurn> turns{};  ///< empty: one turn of all tokens, in the state `state`
-  std::int64_t state = 0;
+  /// Empty: one turn of all tokens, with the state, next state and flags of the rollout.
+  std::vector<PlainTurn> turns{};
+  std::int64_t state = 0, next_state = 0, flags = 0;
   double gold_before = -1.5;  ///< mean log-prob of the reference answer before the first turn
   /// The turns; a rollout without any has one, which is paid its reward.
   std::vector<PlainTurn> all_turns() const {
-    return turns.empty() ? std::vector<PlainTurn>{{length(), reward, state}} : turns;
+    return turns.empty()
+               ? std::vector<PlainTurn>{{length(), reward, state, 0, flags, -1.0, 0, next_state}}
+               : turns;
   }
   std::size_t length() const { return old.size(); }
 };
@@ -109,7 +114,7 @@ struct PlainStep {
   }
   /// Where turns begin, and what columns of turns hold.
   void add_turns(StepColumns& c) const {
-    std::vector<double> reward, state, kind, flags, gold;
+    std::vector<double> reward, state, kind, flags, gold, action, next;
     std::vector<std::int64_t> offsets{0}, begin{0};
     bool several = with_offsets;
     for (const auto& r : rollouts) {
@@ -117,6 +122,7 @@ struct PlainStep {
         reward.push_back(turn.reward), gold.push_back(turn.gold);
         state.push_back(double(turn.state)), kind.push_back(double(turn.kind)),
             flags.push_back(double(turn.flags));
+        action.push_back(double(turn.action)), next.push_back(double(turn.next_state));
         begin.push_back(begin.back() + std::int64_t(turn.length));
       }
       offsets.push_back(std::int64_t(reward.size()));
@@ -128,6 +134,8 @@ struct PlainStep {
     c.named[column::turn_state] = at::tensor(state, at::kDouble);
     c.named[column::turn_kind] = at::tensor(kind, at::kDouble);
     c.named[column::turn_flags] = at::tensor(flags, at::kDouble);
+    c.named[column::turn_action] = at::tensor(action, at::kDouble);
+    c.named[column::turn_next_state] = at::tensor(next, at::kDouble);
     c.named[column::gold_logprob] = at::tensor(gold, at::kDouble);
     c.named[column::gold_logprob_before] = per_rollout(&PlainRollout::gold_before);
   }
@@ -164,6 +172,7 @@ struct PlainStep {
     c.named[column::probe_accuracy] = optional(&PlainRollout::probe_accuracy, nullptr);
     c.named[column::probe_confidence] = optional(&PlainRollout::probe_confidence, nullptr);
     c.named[column::given] = optional(&PlainRollout::given, nullptr);
+    c.named[column::masked_logprob] = optional(&PlainRollout::masked, &PlainRollout::old);
     c.named[column::tier] = per_rollout(&PlainRollout::tier);
     c.named[column::derived] = per_rollout(&PlainRollout::derived);
     c.named[column::parent] = per_rollout(&PlainRollout::parent);
@@ -270,6 +279,7 @@ inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t 
         r.current_entropy.push_back(r.entropy.back());
         r.old_entropy.push_back(r.entropy.back());
         r.sum_squares.push_back(0.3 * uniform(engine));
+        r.masked.push_back(r.old.back() - r.sum_squares.back() + 0.2);
         r.old_value.push_back(uniform(engine) / 3);
         r.value.push_back(r.old_value.back() + 0.1 * normal(engine));
         r.token.push_back(std::int64_t(engine() % 4));
@@ -285,11 +295,14 @@ inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t 
       r.components = {{"correct", r.correct}, {"format", double(engine() % 2)}};
       r.key = std::int64_t(engine());
       r.gradient = {double(r.key % 7) - 3, double(r.key / 7 % 7) - 3, double(r.key / 49 % 7) - 3};
-      r.state = r.key % 3;
+      r.state = r.key % 3, r.next_state = r.key / 3 % 4;
+      r.flags = r.key % 7 == 3 ? turn_flag::void_turn : 0;
       add_reasoning(r);
       r.components["sound"] = double(r.key % 3 == 0),
       r.components["votes"] = double(r.key / 3 % 5) / 4;
       r.components["masked"] = double(r.group % 2);
+      r.components["match"] = double(r.key / 11 % 5) / 4;
+      r.components["cost"] = double(r.key / 13 % 7);
       r.derived = r.key % 4 == 3 ? double(DerivedKind::counterpart) : 0.0;
       step.rollouts.push_back(std::move(r));
     }
@@ -345,6 +358,10 @@ inline PlainStep in_turns(PlainStep step) {
       left -= turn.length, rest -= turn.reward;
       turn.state = r.key / (11 * k) % 3, turn.kind = r.key / (13 * k) % 2;
       turn.flags = r.key / (17 * k) % 2 == 0 ? 0 : turn_flag::patched;
+      if (r.key / (23 * k) % 5 == 0) turn.flags |= turn_flag::void_turn;
+      if (r.key / (29 * k) % 3 == 0) turn.flags |= turn_flag::repeated;
+      if (r.key / (31 * k) % 6 == 0) turn.flags |= turn_flag::invalid;
+      turn.action = r.key / (37 * k) % 3, turn.next_state = r.key / (41 * k) % 4;
       turn.gold = -0.2 * double(1 + r.key / (19 * k) % 5);
       r.turns.push_back(turn);
     }

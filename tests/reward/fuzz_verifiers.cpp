@@ -123,6 +123,10 @@ std::vector<Subject> subjects() {
   text.answer = R"({"next": ["AB none 12.", "km / AB."], "masked": false})",
   text.solution = "AB none 12. km";
   all.push_back({&reward::find_verifier("continuation"), {text}});
+  Prompt called;
+  called.answer = R"({"calls": [{"name": "add", "arguments": {"a": 1, "b": [2, "x"]}}]})",
+  called.solution = R"([{"name": "add", "arguments": {"a": 1, "b": [2, "x"]}}])";
+  all.push_back({&reward::find_verifier("tool_calls"), {called}});
   Prompt flawed;  // of no task, as mathematics
   flawed.answer = R"({"error": 2, "steps": 5})", flawed.solution = "Step 2 is wrong: \\boxed{2}";
   all.push_back({&reward::find_verifier("error_index"), {flawed}});

@@ -102,16 +102,9 @@ struct TurnCenter {
   }
 
  private:
-  /// [K] int64, a column of whole numbers
-  static at::Tensor numbers(const Step& step, const char* name) {
-    const at::Tensor& column = step.named(name);
-    expect(column.dim() == 1 && column.size(0) == step.turns.turns, "columns of turns are [K]");
-    return column.to(at::kLong);
-  }
-
   at::Tensor restarting(const Step& step) const {
     if (restarts == Restarts::none) return {};
-    return numbers(step, column::turn_flags).bitwise_and(turn_flag::patched) != 0;
+    return step.turns.numbers(step.named(column::turn_flags)).bitwise_and(turn_flag::patched) != 0;
   }
 
   /// [B]
@@ -125,7 +118,7 @@ struct TurnCenter {
 
   /// [K] int64, the state of each turn; where there is none, a number of the turn's own.
   static at::Tensor states(const Step& step) {
-    const at::Tensor state = numbers(step, column::turn_state);
+    const at::Tensor state = step.turns.numbers(step.named(column::turn_state));
     return at::where(state > 0, state, -1 - at::arange(step.turns.turns));
   }
 
@@ -135,7 +128,8 @@ struct TurnCenter {
     switch (key) {
       case Key::index: return TurnShape::paired(group, step.turns.index);
       case Key::state: return TurnShape::paired(group, states(step));
-      case Key::kind: return TurnShape::paired(group, numbers(step, column::turn_kind));
+      case Key::kind:
+        return TurnShape::paired(group, step.turns.numbers(step.named(column::turn_kind)));
       default: return group;
     }
   }

@@ -2,8 +2,8 @@
 // band around its history.
 //   loss -= band_coef (H_it - band_smooth c_it);  c_it = band_charge where H_it is not within
 //   band_low m .. band_high m, else 0
-//   m: the statistic entropy_history, left by earlier steps (reward entropy_history); in the first
-//   step nothing is charged
+//   m: the statistic entropy_history, left by earlier steps (reward entropy_history), in
+//   conversations that of the token's turn; what has no history is not charged
 // Source: EPO, arXiv:2509.22576, and its released trainer (0.001, 1, 0.1, band 0.8 to 1.2; its
 //   scripts: 0.5 to 1.5).
 // Shapes: entropy [M] -> [M].   Knobs: band_coef, band_smooth, band_charge, band_low, band_high.
@@ -12,7 +12,10 @@
 //   weight.
 #pragma once
 
-#include "objective/pieces.hpp"
+#include "objective/reward/entropy_history.hpp"
+
+#include <cmath>
+#include <vector>
 
 namespace rollcall::objective {
 
@@ -32,11 +35,27 @@ struct EntropyBand {
   }
 
   at::Tensor operator()(const MicroBatchTensors& micro_batch) const {
-    const double mean = micro_batch.step.statistic("entropy_history", -1.0);
-    if (mean < 0) return -coef * micro_batch.entropy;
-    const at::Tensor h = micro_batch.entropy.detach(),
-                     outside = (h <= low * mean).logical_or(h >= high * mean).to(at::kDouble);
-    return -coef * (micro_batch.entropy - smooth * charge * outside);
+    const at::Tensor h = micro_batch.entropy.detach();
+    at::Tensor outside;
+    if (const Step& step = micro_batch.step; step.turns.turns > step.shape.rollouts) {
+      const at::Tensor mean = micro_batch.take(step.turns.over_tokens(histories(step)));
+      outside = (h <= low * mean).logical_or(h >= high * mean);
+    } else {
+      const double mean = step.statistic("entropy_history", -1.0);
+      if (mean < 0) return -coef * micro_batch.entropy;
+      outside = (h <= low * mean).logical_or(h >= high * mean);
+    }
+    return -coef * (micro_batch.entropy - smooth * charge * outside.to(at::kDouble));
+  }
+
+ private:
+  /// [K] the history of each turn's index; NaN, from which nothing is away, where there is none
+  static at::Tensor histories(const Step& step) {
+    std::vector<double> means;
+    const auto most = step.turns.index.max().item<std::int64_t>() + 1;
+    for (std::int64_t k = 0; k < most; ++k)
+      means.push_back(step.statistic(EntropyHistory::of_turn("entropy_history", k), std::nan("")));
+    return at::tensor(means, at::kDouble).index_select(0, step.turns.index);
   }
 };
 

@@ -23,6 +23,8 @@ const HandWorkedTable& hand_worked() {
              worked_rewards,
              worked_second_pass,
              worked_turns,
+             worked_conversations,
+             worked_trees,
          }) {
       for (const auto& [name, worked] : part()) {
         if (!all.emplace(name, worked).second)

@@ -170,6 +170,14 @@ PlainWeight drop_uncertain(const PlainStep& s, const Column&) {
 
 PlainWeight entropy_shaping(const PlainStep& s, const Column& a) {
   Column w = current_entropy(s);
+  std::size_t first = 0;
+  for (const auto& r : s.rollouts) {
+    double sum = 0;
+    for (std::size_t t = first; t < first + r.length(); ++t) sum += w[t];
+    if (s.choice("shaping_of", "token") == "response")
+      for (std::size_t t = first; t < first + r.length(); ++t) w[t] = sum / double(r.length());
+    first += r.length();
+  }
   for (std::size_t t = 0; t < w.size(); ++t) {
     const double size = std::abs(a[t]);
     w[t] = size <= 1e-9 ? 1.0 : (a[t] + std::min(0.4 * w[t], size / 2)) / a[t];

@@ -22,6 +22,7 @@ const PlainPieces& plain_pieces() {
     add_credit(p);
     add_rewards(p);
     add_second_pass(p);
+    add_conversations(p);
     add_turns(p);
     add_forks(p);
     return p;

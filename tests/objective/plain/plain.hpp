@@ -55,6 +55,7 @@ void add_shaping(PlainPieces& pieces);
 void add_credit(PlainPieces& pieces);
 void add_rewards(PlainPieces& pieces);
 void add_second_pass(PlainPieces& pieces);
+void add_conversations(PlainPieces& pieces);
 void add_turns(PlainPieces& pieces);
 void add_forks(PlainPieces& pieces);
 

@@ -25,12 +25,16 @@ void for_group(const PlainStep& s, const PlainRollout& r, Function f) {
 
 std::vector<double> components(const PlainStep& s) {
   const std::string combine = s.choice("combine", "sum"),
-                    omitted = ", " + s.choice("omit_components", "none") + ",";
+                    omitted = ", " + s.choice("omit_components", "none") + ",",
+                    weighed = s.choice("component_weights", "none");  // one alone
+  const auto weight = [&](const std::string& name) {
+    return weighed.starts_with(name + "=") ? std::stod(weighed.substr(name.size() + 1)) : 1.0;
+  };
   return each(s, [&](const PlainRollout& r) {
     double sum = 0, product = 1, n = 0, least = 1e300;
     for (const auto& [name, c] : r.components)
       if (omitted.find(", " + name + ",") == std::string::npos)
-        sum += c, product *= std::max(c, 0.0), least = std::min(least, c), n += 1;
+        sum += weight(name) * c, product *= std::max(c, 0.0), least = std::min(least, c), n += 1;
     if (n == 0) return r.reward;
     if (combine == "min") return least;
     return combine == "mean"                            ? sum / n

@@ -271,7 +271,7 @@ PlainStep three_kinds() {
     r.now = r.old = r.rollout = r.reference = {-1.0, -2.0}, r.entropy = {1, 1}, r.current.clear(),
     r.truncated = false;
     for (auto* column : {&r.teacher, &r.teacher_kl, &r.current_entropy, &r.old_entropy,
-                         &r.sum_squares, &r.old_value, &r.value})
+                         &r.sum_squares, &r.old_value, &r.value, &r.masked})
       column->clear();
     r.token.clear();
     r.expert = i % 3 == 2;
