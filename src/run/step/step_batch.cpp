@@ -9,6 +9,7 @@
 #include "method/columns.hpp"
 #include "run/step/micro_batch_packing.hpp"
 #include "run/step/step_wire.hpp"
+#include "run/step/turn_columns.hpp"
 #include "run/step/undecided.hpp"
 
 #include <fmt/format.h>
@@ -133,6 +134,7 @@ std::int64_t group_tokens(const Group& group) {
 /// Columns of groups one after the other, in the order they are appended.
 class ColumnBuilder {
  public:
+  explicit ColumnBuilder(const StepBatch& step) : turns_(step.groups) {}
   std::int64_t rollouts() const { return std::int64_t(made_.reward.size()); }
 
   void append(const StepBatch& batch, std::size_t g) {
@@ -165,6 +167,7 @@ class ColumnBuilder {
             t < rollout.facts.size() && (rollout.facts[t].flags & turn_flag::given) != 0;
         given.insert(given.end(), turn.tokens.size(), is_given ? 1.0 : 0.0);
       }
+      turns_.append(rollout, score, made_.offsets.back());
       made_.offsets.push_back(std::int64_t(made_.rollout_logprob.size()));
       made_.reward.push_back(score.reward);
       made_.group.push_back(groups_);
@@ -203,6 +206,7 @@ class ColumnBuilder {
     const std::size_t tokens = made_.rollout_logprob.size();
     made_.max_new_tokens = double(max_new_tokens);
     made_.named[method::column::old_entropy] = std::move(entropy_);
+    std::move(turns_).add_to(made_, std::int64_t(tokens));
     for (const auto& [name, values] : computed_) {
       if (values.size() == (name == method::column::gradient_cosine ? pairs_ : tokens))
         made_.named[name].assign(values.begin(), values.end());
@@ -226,6 +230,7 @@ class ColumnBuilder {
   }
 
   method::StepColumns made_{.offsets = {0}};
+  TurnColumns turns_;
   std::vector<double> entropy_;                         ///< [N] as generation stored it
   std::map<std::string, std::vector<float>> computed_;  ///< StepBatch::columns by name
   std::size_t pairs_ = 0;  ///< pairs of two rollouts of a group, or of one with itself
@@ -280,9 +285,14 @@ void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step) {
   std::vector<Score*> scores;
   for (auto& group : batch.scores)
     for (auto& score : group) scores.push_back(&score);
+  auto paid = turn_rewards(batch.groups);
   const RandomStream stream(seed, RandomPurpose::shuffle, step);
-  for (std::size_t i = scores.size(); i > 1; --i)
-    std::swap(*scores[i - 1], *scores[stream.below(i, i)]);
+  for (std::size_t i = scores.size(); i > 1; --i) {
+    const std::size_t other = stream.below(i, i);
+    std::swap(*scores[i - 1], *scores[other]);
+    if (!paid.empty()) std::swap(paid.at(i - 1), paid.at(other));
+  }
+  put_turn_rewards(paid, batch.groups);
   std::vector<double*> greedy;
   for (auto& [prompt, reward] : batch.greedy) greedy.push_back(&reward);
   const RandomStream of_greedy(seed, RandomPurpose::shuffle, step, 1);
@@ -464,7 +474,7 @@ void append(const Turn& turn, TokenColumns& to) {
 TrainBatch make_train_batch(const StepBatch& batch, const std::vector<std::size_t>& groups,
                             std::int64_t micro_batch_tokens, std::int64_t max_new_tokens) {
   TrainBatch out;
-  ColumnBuilder columns;
+  ColumnBuilder columns(batch);
   for (const auto& together : micro_batch_groups(batch, groups, micro_batch_tokens)) {
     auto& micro_batch = out.micro_batches.emplace_back();
     for (const std::size_t g : together) {
