@@ -49,7 +49,7 @@ def a_command_that_pays_otherwise_is_named(harness):
     check("about to be run, as you" in err and str(program) in err, f"it does not say what it starts: {err}")
     (folder / "pay").write_text("2")
     code, out, err, _ = harness.run("archive", "verify", run, "--replay")
-    check(code == 3 and "differ, the first of them is train step " in out and ": reward 2, and the archive has 0.25\n" in out, f"{code} {out} {err}")
+    check(code == 3 and "went otherwise, the first of them is train step " in out and ": reward 2, and the archive has 0.25\n" in out, f"{code} {out} {err}")
     check("all checksums and structures are correct" in out and harness.succeed("archive", "verify", run), "the files are sound")
 
 

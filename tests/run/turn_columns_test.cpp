@@ -1,6 +1,7 @@
 // Columns of turns, worked out by hand for two conversations of two and three turns, and what keeps
 // them whole: mini-batches, verdicts that are missing, rewards that are permuted.
 #include "run/step/turn_columns.hpp"
+#include "run/context/column_sources.hpp"
 #include "run/random_batch.hpp"
 #include "run/step/undecided.hpp"
 
@@ -44,7 +45,11 @@ Rollout of_two_turns() {
       0, {said(policy, {3, 4}), said(environment, {5}), said(policy, {6}), said(environment, {})},
       {{.reward = 0.25, .state = 71, .action = 81, .flags = turn_flag::invalid, .kind = 1},
        {.state = 72},
-       {.reward = 0.5, .state = 72, .action = 82, .kind = 2},
+       {.reward = 0.5,
+        .state = 72,
+        .action = 82,
+        .flags = turn_flag::decided | turn_flag::correct,
+        .kind = 2},
        {.state = 73}});
 }
 
@@ -103,6 +108,14 @@ TEST(TurnColumns, AreTheFactsOfEachTurn) {
             (Column{double(turn_flag::invalid), 0, 0, 0, double(turn_flag::patched)}));
   EXPECT_EQ(c.named.at(column::turn_kind), (Column{1, 2, 0, 0, 0}));
   EXPECT_EQ(c.named.at(column::turn_seat), (Column{0, 0, 1, 0, 0}));
+}
+
+TEST(TurnColumns, ArriveInEveryRun) {
+  for (const char* name :
+       {column::turn_reward, column::turn_state, column::turn_next_state, column::turn_action,
+        column::turn_flags, column::turn_kind, column::turn_seat})
+    EXPECT_TRUE(is_provided(name)) << name;
+  EXPECT_FALSE(is_provided("turn/component/speed"));
 }
 
 TEST(TurnColumns, OfSingleAnswersAreTheirRewards) {

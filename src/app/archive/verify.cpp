@@ -148,7 +148,7 @@ bool replays(const fs::path& run_dir) {
   Output out;
   if (found.different == 0) out.write(fmt::format("{} replayed: equal\n", count(found.equal)));
   else
-    out.write(visible_format("{} replayed: {} differ, the first of them is {}\n",
+    out.write(visible_format("{} replayed: {} went otherwise, the first of them is {}\n",
                              count(found.equal + found.different), found.different, found.first));
   if (found.lost > 0)
     out.write(

@@ -13,6 +13,10 @@
 namespace rollcall::run {
 namespace {
 
+/// Flags that repeat the verdict. They are in no column, as they would reach an objective past a
+/// permutation of the verdicts.
+constexpr std::int64_t kVerdict = turn_flag::decided | turn_flag::correct;
+
 /// The turn of the policy that ends an action; nothing where the policy said nothing, or where the
 /// rollout has no facts.
 std::optional<std::size_t> last_of(const Rollout& rollout, const ActionTurns& action) {
@@ -69,7 +73,7 @@ void TurnColumns::append(const Rollout& rollout, const Score& score, std::int64_
     state_.push_back(number(states_, facts.state));
     next_state_.push_back(number(states_, state_after(rollout, action)));
     action_.push_back(number(actions_, facts.action));
-    flags_.push_back(double(facts.flags)), kind_.push_back(double(facts.kind)),
+    flags_.push_back(double(facts.flags & ~kVerdict)), kind_.push_back(double(facts.kind)),
         seat_.push_back(double(facts.seat));
   }
   reward_.back() += score.reward - sum;
