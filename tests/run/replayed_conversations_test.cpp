@@ -50,7 +50,7 @@ class Replayed : public testing::Test {
     Group& group = archived_.group;
     Rollout rollout{.sample = sample, .turns = {{Role::prompt, {1, 2}}}, .text = {}};
     const auto seeds_of = [&](std::uint32_t of) {
-      return conversation_seeds(kSeed, Split::train, group, of);
+      return conversation_seeds(kSeed, {Split::train, group.id, group.from, 1234}, of);
     };
     const environment::Seeds own = seeds_of(sample);
     const Echo echo;

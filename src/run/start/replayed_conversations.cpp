@@ -139,7 +139,8 @@ void ReplayedConversations::open(const io::ArchivedGroup& archived, std::size_t 
       if (rollout.turns[turn].role == Role::policy)
         policy += std::int64_t(rollout.turns[turn].tokens.size());
     const std::uint32_t sample = first_of(group, rollout, policy).sample;
-    playing.seeds.push_back(conversation_seeds(seed_, split, group, sample));
+    playing.seeds.push_back(
+        conversation_seeds(seed_, {split, group.id, group.from, group.stream_prompt}, sample));
   }
   const std::uint64_t number = ++opened_;
   const auto opened = open_.emplace(number, std::move(playing)).first;
