@@ -82,9 +82,10 @@ inline constexpr const char* turn_reward = "turn/reward";
 inline constexpr const char* turn_state = "turn/state";
 inline constexpr const char* turn_next_state = "turn/next_state";  ///< [K] the state after it
 inline constexpr const char* turn_action = "turn/action";  ///< [K] its action, numbered likewise
-inline constexpr const char* turn_flags = "turn/flags";    ///< [K] bits (core/rollout.hpp)
-inline constexpr const char* turn_kind = "turn/kind";      ///< [K] as the environment numbers kinds
-inline constexpr const char* turn_seat = "turn/seat";      ///< [K] who speaks
+/// [K] bits (turn_flag of core/rollout.hpp), without those of the verdict: decided and correct
+inline constexpr const char* turn_flags = "turn/flags";
+inline constexpr const char* turn_kind = "turn/kind";  ///< [K] as the environment numbers kinds
+inline constexpr const char* turn_seat = "turn/seat";  ///< [K] who speaks
 /// [K] a component of the environment, whose name follows
 inline constexpr const char* turn_component = "turn/component/";
 /// [K] mean log-prob of the reference answer after the turn, under the policy before the update

@@ -1,9 +1,11 @@
 // rollcall archive verify: checks every file against manifest and checkpoint, every column against
-// its checksums, and every structure.
+// its checksums, and every structure; with --replay also what environments said.
 #include "io/verify.hpp"
 #include "app/archive/committed.hpp"
 #include "app/archive/output.hpp"
+#include "app/archive/replay.hpp"
 #include "app/archive/verbs.hpp"
+#include "base/errors/error.hpp"
 #include "base/errors/long_phase.hpp"
 #include "base/errors/visible.hpp"
 #include "base/files/file.hpp"
@@ -137,8 +139,30 @@ Findings verify_file(const io::Source& source) {
   return findings;
 }
 
-ExitCode verify(const fs::path& path) {
+/// Plays the conversations again. Returns whether they are what is stored.
+bool replays(const fs::path& run_dir) {
+  const auto found = replay(run_dir);
+  const auto count = [](std::uint64_t n) {
+    return fmt::format("{} conversation{}", n, n == 1 ? "" : "s");
+  };
+  Output out;
+  if (found.different == 0) out.write(fmt::format("{} replayed: equal\n", count(found.equal)));
+  else
+    out.write(visible_format("{} replayed: {} went otherwise, the first of them is {}\n",
+                             count(found.equal + found.different), found.different, found.first));
+  if (found.lost > 0)
+    out.write(
+        fmt::format("{} not replayed, which their environment had lost\n", count(found.lost)));
+  out.finish();
+  return found.different == 0;
+}
+
+ExitCode verify(const fs::path& path, bool with_replay) {
   const auto source = io::open_source(path);
+  require<ConfigError>(!with_replay || source.is_run,
+                       fmt::format("--replay is given, and {} is one file", path.string()),
+                       "the settings of the environment are in the run folder",
+                       "name the run folder");
   const Findings findings = [&] {
     const LongPhase phase("reading the files of " + path.string());
     return source.is_run ? verify_run(path) : verify_file(source);
@@ -160,6 +184,7 @@ ExitCode verify(const fs::path& path) {
       count == 0 ? "all checksums and structures are correct"
                  : fmt::format("{} problem{}; {}", count, count == 1 ? "" : "s", remedy)));
   out.finish();
+  if (count == 0 && with_replay) return replays(path) ? ExitCode::done : ExitCode::failed;
   return count == 0                        ? ExitCode::done
          : all_are(io::Fault::Kind::newer) ? ExitCode::misconfigured
                                            : ExitCode::failed;
@@ -168,11 +193,18 @@ ExitCode verify(const fs::path& path) {
 }  // namespace
 
 void add_verify(Command command) {
-  auto path = std::make_shared<std::string>();
+  struct Flags {
+    std::string path;
+    bool replay = false;
+  };
+  auto flags = std::make_shared<Flags>();
   auto verb = command.command(
       "verify", "check every file, column and structure; exit code 3 when something is wrong");
-  verb.option("run", *path, "RUN|FILE").required();
-  verb.runs([path] { return verify(*path); });
+  verb.option("run", flags->path, "RUN|FILE").required();
+  verb.flag("--replay", flags->replay,
+            "where all files are sound, also play the conversations of RUN again, with its "
+            "environment: it must say, pay and flag what is stored");
+  verb.runs([flags] { return verify(flags->path, flags->replay); });
 }
 
 }  // namespace rollcall::app::archive

@@ -59,11 +59,8 @@ void share_out(const DriverParts& parts, Purpose purpose, OpenGroup& group) {
 
 environment::Seeds seeds_of(const DriverParts& parts, Split split, const OpenGroup& group,
                             std::uint32_t sample) {
-  const Group made{.id = group.plan->id,
-                   .rollouts = {},
-                   .stream_prompt = group.address,
-                   .from = group.plan->from};
-  return conversation_seeds(std::uint64_t(parts.context->config.run.seed), split, made, sample);
+  return conversation_seeds(std::uint64_t(parts.context->config.run.seed),
+                            {split, group.plan->id, group.plan->from, group.address}, sample);
 }
 
 OpenRollouts::OpenRollouts(const DriverParts& parts, const StepPlan& plan, const PromptBook& book,

@@ -10,6 +10,7 @@
 #include "run/step/fork_columns.hpp"
 #include "run/step/micro_batch_packing.hpp"
 #include "run/step/step_wire.hpp"
+#include "run/step/turn_columns.hpp"
 #include "run/step/undecided.hpp"
 
 #include <fmt/format.h>
@@ -134,6 +135,7 @@ std::int64_t group_tokens(const Group& group) {
 /// Columns of groups one after the other, in the order they are appended.
 class ColumnBuilder {
  public:
+  explicit ColumnBuilder(const StepBatch& step) : turns_(step.groups) {}
   std::int64_t rollouts() const { return std::int64_t(made_.reward.size()); }
 
   void append(const StepBatch& batch, std::size_t g) {
@@ -167,6 +169,7 @@ class ColumnBuilder {
             t < rollout.facts.size() && (rollout.facts[t].flags & turn_flag::given) != 0;
         given.insert(given.end(), turn.tokens.size(), is_given ? 1.0 : 0.0);
       }
+      turns_.append(rollout, score, made_.offsets.back());
       made_.offsets.push_back(std::int64_t(made_.rollout_logprob.size()));
       made_.reward.push_back(score.reward);
       made_.group.push_back(groups_);
@@ -205,6 +208,7 @@ class ColumnBuilder {
     const std::size_t tokens = made_.rollout_logprob.size();
     made_.max_new_tokens = double(max_new_tokens);
     made_.named[method::column::old_entropy] = std::move(entropy_);
+    std::move(turns_).add_to(made_, std::int64_t(tokens));
     for (const auto& [name, values] : computed_) {
       const std::size_t all = name == method::column::gradient_cosine ? pairs_ : tokens;
       if (is_of_whole_steps(name) || values.size() == all)
@@ -229,6 +233,7 @@ class ColumnBuilder {
   }
 
   method::StepColumns made_{.offsets = {0}};
+  TurnColumns turns_;
   std::vector<double> entropy_;                         ///< [N] as generation stored it
   std::map<std::string, std::vector<float>> computed_;  ///< StepBatch::columns by name
   std::size_t pairs_ = 0;  ///< pairs of two rollouts of a group, or of one with itself
@@ -277,20 +282,6 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
   for (std::size_t rank = 0; rank < received.size(); ++rank)
     if (rank != std::size_t(ranks.rank())) merge_into(whole, index, from_wire(received[rank]));
   return in_order(std::move(whole), index);
-}
-
-void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step) {
-  std::vector<Score*> scores;
-  for (auto& group : batch.scores)
-    for (auto& score : group) scores.push_back(&score);
-  const RandomStream stream(seed, RandomPurpose::shuffle, step);
-  for (std::size_t i = scores.size(); i > 1; --i)
-    std::swap(*scores[i - 1], *scores[stream.below(i, i)]);
-  std::vector<double*> greedy;
-  for (auto& [prompt, reward] : batch.greedy) greedy.push_back(&reward);
-  const RandomStream of_greedy(seed, RandomPurpose::shuffle, step, 1);
-  for (std::size_t i = greedy.size(); i > 1; --i)
-    std::swap(*greedy[i - 1], *greedy[of_greedy.below(i, i)]);
 }
 
 StepBatch joined(std::vector<StepBatch> parts) {
@@ -469,7 +460,7 @@ void append(const Turn& turn, TokenColumns& to) {
 TrainBatch make_train_batch(const StepBatch& batch, const std::vector<std::size_t>& groups,
                             std::int64_t micro_batch_tokens, std::int64_t max_new_tokens) {
   TrainBatch out;
-  ColumnBuilder columns;
+  ColumnBuilder columns(batch);
   for (const auto& together : micro_batch_groups(batch, groups, micro_batch_tokens)) {
     auto& micro_batch = out.micro_batches.emplace_back();
     for (const std::size_t g : together) {

@@ -103,8 +103,9 @@ std::size_t settle_undecided(StepBatch& batch, bool drop);
 StepBatch joined(std::vector<StepBatch> parts);
 
 /// Permutes verdicts over all rollouts of the step, as a control experiment (Fisher-Yates on an
-/// addressed stream). A verdict moves as a whole: reward, components, answer, and whether it is
-/// correct. Rewards of greedy answers are permuted over their prompts.
+/// addressed stream). A verdict moves as a whole: reward, what single turns were paid of it,
+/// components, answer, and whether it is correct. Rewards of greedy answers are permuted over their
+/// prompts (shuffle_rewards.cpp).
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step);
 
 /// How many rollouts of the group train. Those beyond its `keep` do: they are an expert's, which
