@@ -6,6 +6,7 @@
 #include "task/task.hpp"
 #include "text/answer/answer_form.hpp"
 #include "text/chat/prompt_format.hpp"
+#include "text/chat/turn_texts.hpp"
 
 #include <array>
 #include <cstdint>
@@ -19,6 +20,7 @@ namespace rollcall::run {
 struct RunTexts {
   std::shared_ptr<const text::PromptFormat> format;
   std::shared_ptr<const text::Tokenizer> tokenizer;  ///< that of `format`
+  std::shared_ptr<const text::TurnTexts> turns{};    ///< null in a run without an environment
   task::PromptSet prompts;
   /// The forms that task.forms names; plain where it names none.
   std::vector<const text::AnswerForm*> forms{&text::find_answer_form("plain")};
