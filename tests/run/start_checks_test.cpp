@@ -234,6 +234,7 @@ TEST(StartChecks, AnEnvironmentPlaysItsOwnTaskWithPartsThatKnowConversations) {
            {{"environment.command=[\"true\"]", "second_pass.kind=refinement"},
             "the policy talks with environment.command"},
            {{"environment.name=retry", "second_pass.buffer=0.25"}, "the policy talks with retry"},
+           {{"environment.name=retry", "openings.exit=So"}, "the policy talks with retry"},
            {{"task.name=key_door", "task.forms=[\"answer_tag\"]"}, "not the answer in a form"},
            {{"task.name=key_door", "objective.recipe=spae-step-potential"},
             "probes the steps of an answer"}}) {

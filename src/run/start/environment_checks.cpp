@@ -65,6 +65,9 @@ void check_single_answers(const RunConfig& c, const method::Objective* objective
   need("second_pass.buffer", c.second_pass.buffer == 0.0,
        fmt::format("second_pass.buffer is {}", c.second_pass.buffer),
        "it shows one answer, and what the environment said before it would be missing");
+  const bool is_chosen = !c.environment.name.empty() || !c.environment.command.empty();
+  need("openings.exit", c.openings.exit.empty() || !is_chosen, "openings.exit is set",
+       "an exit leaves an answer of one turn");
   if (!ends_in_an_answer(c)) {
     need("experts.share", c.experts.share == 0.0,
          fmt::format("experts.share is {}", c.experts.share),
