@@ -47,9 +47,10 @@ bool ends_in_an_answer(const RunConfig& c) {
 
 /// Parts of a run that make prompts or rollouts of single answers.
 void check_single_answers(const RunConfig& c, const method::Objective* objective, Faults& faults) {
-  const std::string with = c.environment.command.empty()
-                               ? "the policy talks with " + task::built_in_environment(c)
-                               : std::string("the policy talks with environment.command");
+  const std::string with =
+      fmt::format("the policy talks with {}", c.environment.command.empty()
+                                                  ? task::built_in_environment(c)
+                                                  : std::string("environment.command"));
   const auto need = [&](std::string_view key, bool fits, const std::string& set, const char* why) {
     faults.need({key, "environment.name", "environment.command", "task.name"}, fits,
                 fmt::format("{}, and {}", set, with), why,

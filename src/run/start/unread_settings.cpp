@@ -125,7 +125,7 @@ constexpr const char *kSetWarmStart = "leave it out, or set sft.steps",
 const std::vector<Row>& rows() {
   static const Faults::Keys by_objective{"objective."}, by_task{"task.name"},
       by_command{"reward.command"}, by_sft{"sft.steps", "model.path", "run.init_from"};
-  static const Faults::Keys by_train{"train.steps"};
+  static const Faults::Keys by_train{"train.steps"}, by_archive{"train.from_archive"};
   static const Faults::Keys by_pass{"second_pass.kind"},
       by_placement{"second_pass.kind", "second_pass.placement"},
       by_reference{"objective.", "second_pass.kind"};
