@@ -89,7 +89,7 @@ ToolResult find_lines(std::string_view arguments, std::string_view index) {
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
   for (std::size_t i = 0; i < std::min(kLinesFound, found.size()); ++i)
-    text += (i == 0 ? "" : "\n") + std::string(found[i].second);
+    text.append(i == 0 ? "" : "\n").append(found[i].second);
   return {text.empty() ? "No line has any of these words." : text};
 }
 

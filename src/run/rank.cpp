@@ -378,7 +378,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
                                             // alone
   const auto share = comm::node_share(world, *node);
   model::prefer_device(device_place(node->rank()));
-  Opening opening;
+  OpenedJob opening;
   if (world.rank() == 0) {
     try {
       opening = open_job(world, request, share);

@@ -84,8 +84,9 @@ TEST_P(Row, AnyBytesAreAnAction) {
     ASSERT_NO_THROW(answer = environment->step(prompt, begin, action, 9, 0));
     EXPECT_EQ(answer.loss, Loss::none);
     ASSERT_TRUE(answer.state.has_value());
-    if (!answer.done)  // what the state keeps of an action can be read again
-      EXPECT_EQ(environment->step(prompt, *answer.state, "x", 9, 1).loss, Loss::none);
+    if (answer.done) continue;
+    // What the state keeps of an action can be read again.
+    EXPECT_EQ(environment->step(prompt, *answer.state, "x", 9, 1).loss, Loss::none);
   }
 }
 

@@ -67,7 +67,7 @@ Json parse_foreign_value(std::string_view text, std::string& fault) {
   }
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) fault = "it is not JSON";
-  else if (members_of(json) != outline.keys) fault = "\"" + repeated_key(text) + "\" stands twice";
+  else if (members_of(json) != outline.keys) fault = '"' + repeated_key(text) + "\" stands twice";
   return json;
 }
 

@@ -331,9 +331,9 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
 
 }  // namespace
 
-Opening open_job(comm::Communicator& world, const JobRequest& request,
-                 const comm::NodeShare& share) {
-  Opening opening;
+OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
+                   const comm::NodeShare& share) {
+  OpenedJob opening;
   GivenSettings given = gather_settings(request.run_file, request.assignments);
   start_log(given.config.run.log_level, world.rank(), world.size());
   if (request.lacks_directory) log_warning("{}", request.note);

@@ -32,15 +32,15 @@ struct Preamble {
 
 /// The result of the start on rank 0. Everything that can be wrong with input and environment has
 /// been found before.
-struct Opening {
+struct OpenedJob {
   Preamble preamble;
   std::unique_ptr<FolderLock> lock;
   std::optional<RunContext> context;
 };
 
 /// Opens the job on rank 0. Throws InputError, ConfigError, EnvironmentError, StorageError.
-Opening open_job(comm::Communicator& world, const JobRequest& request,
-                 const comm::NodeShare& share);
+OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
+                   const comm::NodeShare& share);
 /// Throws EnvironmentError where the hashes of this rank's prompts or first weights differ from
 /// those of rank 0. Every rank reads the prompts itself, and one rank of each node reads the first
 /// weights, which those of a checkpoint replace later.

@@ -23,9 +23,11 @@ constexpr std::array<std::string_view, 6> kColours{"black", "blue",  "green",
 constexpr std::array<std::string_view, 4> kSizes{"huge", "large", "small", "tiny"};
 constexpr std::array<std::string_view, 8> kKinds{"bag",  "bowl", "cup", "hat",
                                                  "lamp", "mug",  "pot", "vase"};
-constexpr const char* kRules =
-    "Buy what is wished for. You see the wish, and then the list of the shop or the thing that is open. Say one action a turn and nothing else: click[2] opens the second thing of the "
-    "list and shows its colour and size, click[back] goes back to the list, and click[buy] buys the thing that is open, which ends your task.\n";
+constexpr std::string_view kRules =
+    "Buy what is wished for. You see the wish, and then the list of the shop or the thing that is "
+    "open. Say one action a turn and nothing else: click[2] opens the second thing of the list and "
+    "shows its colour and size, click[back] goes back to the list, and click[buy] buys the thing "
+    "that is open, which ends your task.\n";
 
 template <class Words>
 bool is_one_of(const Words& words, const std::string& word) {
@@ -62,7 +64,7 @@ std::optional<Item> draw_shop(const TaskSection& section, std::int64_t level, Dr
   if (fits == 0) return std::nullopt;
   Item item{view_of(shop), reference_of(shop), fmt::format("click[{}]", fits)};
   item.problem = item.text;
-  if (draw_wording(section.wording, draws) == "question") item.text = kRules + item.text;
+  if (draw_wording(section.wording, draws) == "question") item.text.insert(0, kRules);
   return item;
 }
 
