@@ -568,7 +568,9 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("sandbox.files", &c.sandbox.files, "most a test may write to its /tmp, such as 32M");
   s.bind("sandbox.processes", &c.sandbox.processes, "processes and threads of a test at a time",
          {1, 4096});
-  s.bind("sandbox.workers", &c.sandbox.workers, "tests that each scoring rank runs side by side",
+  s.bind("sandbox.workers", &c.sandbox.workers,
+         "tests that each scoring rank runs side by side, and answers of the environment that each "
+         "generation rank does",
          {1, 1024});
   s.bind("sandbox.allow_landlock", &c.sandbox.allow_landlock,
          "where user namespaces are forbidden: run code behind Landlock and seccomp alone, the "

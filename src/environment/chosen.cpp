@@ -54,8 +54,8 @@ bool needs_sandbox(const RunConfig& config) {
 std::string tool_schemas(const RunConfig& config) {
   std::string list;
   for (const ToolRow* tool : tools_of(config))
-    list += (list.empty() ? "" : ",") + std::string(tool->schema);
-  return list.empty() ? list : "[" + list + "]";
+    list.append(list.empty() ? "[" : ",").append(tool->schema);
+  return list.empty() ? list : list.append("]");
 }
 
 Traits traits_of_run(const RunConfig& config, const text::PromptFormat& format) {

@@ -18,6 +18,7 @@
 #include "run/coordinator/results.hpp"
 #include "run/folder/run_folder.hpp"
 #include "run/generation/generation.hpp"
+#include "run/generation/partners.hpp"
 #include "run/judge/judge_stage.hpp"
 #include "run/scoring/scoring.hpp"
 #include "run/start/opening.hpp"
@@ -70,7 +71,7 @@ struct HostedStages {
 class Rank {
  public:
   Rank(comm::Communicator& world, comm::Communicator& node, RunContext context,
-       const std::string& checkpoint, reward::Spawner* spawner);
+       const std::string& checkpoint, const JobRequest& request);
   ExitCode run(JobKind kind);
 
  private:
@@ -102,7 +103,7 @@ class Rank {
 };
 
 Rank::Rank(comm::Communicator& world, comm::Communicator& node, RunContext context,
-           const std::string& checkpoint, reward::Spawner* spawner)
+           const std::string& checkpoint, const JobRequest& request)
     : world_(&world),
       context_(std::move(context)),
       mail_(world),
@@ -136,9 +137,11 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, RunContext conte
     log_info("sums and weights travel by {}", comm::describe(chosen.choice));
   weights_.transfer = std::make_unique<comm::WeightTransfer>(world, plan, context_.transport);
   const LongPhase phase("preparing the stages: other models, checkpoint, memory");
-  if (hosts(comm::Stage::generation)) stages_.generation.emplace(context_, rank);
+  if (hosts(comm::Stage::generation))
+    stages_.generation.emplace(context_, rank,
+                               make_partner(context_, request.environment_spawner, rank));
   if (hosts(comm::Stage::scoring))
-    stages_.scoring.emplace(context_, mail_, spawner,
+    stages_.scoring.emplace(context_, mail_, request.spawner,
                             hosts(comm::Stage::update) ? &stages_.judged : nullptr);
   if (hosts(comm::Stage::judge)) stages_.judge.emplace(context_, mail_);
   if (hosts(comm::Stage::update))
@@ -440,8 +443,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       watcher.emplace(world, config.run.dir, stages_of(opening.context->layout, world.rank()),
                       config.run.watch_s);
     world.set_activity("start");
-    Rank rank(world, *node, std::move(*opening.context), opening.preamble.checkpoint,
-              request.spawner);
+    Rank rank(world, *node, std::move(*opening.context), opening.preamble.checkpoint, request);
     world.set_activity("");
     try {
       return rank.run(request.kind);

@@ -8,6 +8,7 @@
 #include "model/train/optimizer.hpp"
 #include "sizing/aggregators.hpp"
 #include "sizing/lengths.hpp"
+#include "task/task.hpp"
 
 #include <fmt/format.h>
 
@@ -25,6 +26,8 @@ constexpr std::uint64_t kRolloutBytes = 208;  // archive columns of a rollout, o
                                               // of its share of a group, scores included
 // Sizes in Boost's binary form: the plan of a group, the report on a rollout, and a message without
 // either.
+constexpr std::uint64_t kTurnBytes = 96;  // of a further turn, with what the environment made
+                                          // of it
 constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;
 constexpr std::uint64_t kCheckpointFiles = 8;  // the folder, its manifest and all files except the
                                                // optimizer's shares and the scheduler's links
@@ -129,7 +132,8 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   f.parameters = model::weight_layout(models.policy).size, f.numerics = c.run.numerics;
   f.prompts = c.train.prompts_per_step, f.rollouts_per_prompt = c.train.rollouts_per_prompt,
   f.updates = c.train.epochs * c.train.mini_batches;
-  f.new_tokens = answer_tokens(c, models.policy.max_position_embeddings, longest.prompt),
+  f.new_tokens = answer_tokens(c, models.policy.max_position_embeddings, longest.prompt);
+  f.most_turns = task::has_environment(c) ? c.environment.max_turns : 0;
   f.memory_limit = c.run.memory_limit;
   const std::uint64_t weights = std::uint64_t(f.parameters) * sizeof(float);
   // most prompts of a step
@@ -196,7 +200,8 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
                                        c.eval.validation_samples)
                        : 0;
   const std::uint64_t rollout_bytes =
-      kRolloutBytes + std::uint64_t(f.new_tokens + longest.prompt) * kTokenBytes +
+      kRolloutBytes + std::uint64_t(2 * f.most_turns) * kTurnBytes +
+      std::uint64_t(f.new_tokens + longest.prompt) * kTokenBytes +
       (truncates(c.sampling)
            ? std::uint64_t(c.sampling.max_new_tokens) * (kKeptBytes + kept_id_bytes(c.sampling))
            : 0);
@@ -275,6 +280,9 @@ std::string to_text(const Forecast& f) {
       "{} a rank\n",
       f.messages_per_step, bytes_text(f.control_bytes_per_step),
       bytes_text(f.weight_bytes_per_step), bytes_text(f.gradient_bytes_per_step));
+  if (f.most_turns > 0)
+    text += fmt::format("  a conversation: up to {} turn{}, {} tokens after the prompt\n",
+                        f.most_turns, f.most_turns == 1 ? "" : "s", f.new_tokens);
   if (f.most_rollouts > f.prompts * f.rollouts_per_prompt)
     text += fmt::format(
         "  a step draws up to {} rollouts in up to {} round{}, which files and memory are for\n",

@@ -29,6 +29,7 @@ struct Forecast {
   std::int64_t most_rollouts = 0, most_rounds = 1;  ///< most rollouts that a step may draw, and
                                                     ///< most rounds
   std::int64_t new_tokens = 0;                      ///< most tokens of a response
+  std::int64_t most_turns = 0;                      ///< of a conversation; 0: single answers
   std::string memory_limit;                         ///< as in the run file; empty if it has none
   GivenTexts longest;                               ///< sizes of the run's prompts and examples
   std::vector<RankRange> ranks;

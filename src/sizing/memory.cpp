@@ -8,6 +8,7 @@
 #include "model/train/optimizer.hpp"
 #include "sizing/aggregators.hpp"
 #include "sizing/lengths.hpp"
+#include "task/task.hpp"
 
 #include <fmt/format.h>
 
@@ -36,6 +37,10 @@ constexpr std::uint64_t kDeviceMicroBatchTarget = 10'000'000'000;  // an eighth 
 constexpr std::uint64_t kJudgedTokens = 4;     // tokens of a judge's question per token of what is
                                                // judged, for the judge's own words and another
                                                // tokenizer
+constexpr std::uint64_t kConversation = 4096;  // of a conversation that is held: its addresses and
+                                               // the answer under way
+constexpr std::uint64_t kTalkTokenBytes = 8;   // what its turns and what it was told take as tokens
+                                               // and as text, per token
 constexpr std::uint64_t kMicroBatchShare = 8;  // a micro-batch may take 1 / kMicroBatchShare of the
                                                // memory limit
 
@@ -218,6 +223,9 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
         prompt + (models.guides.empty() ? 0 : std::uint64_t(c.guide.max_tokens));
     const std::int64_t at_once =
         rollouts_at_once(c, given, std::int64_t(layout.of(comm::Stage::generation).size()));
+    if (samples(c) && task::has_environment(c))
+      holds("conversations",
+            std::uint64_t(at_once) * (kConversation + (longest - prompt) * kTalkTokenBytes));
     if (samples(c)) {
       sampled_by(policy, longest, begun, at_once);
       for (const auto& guide : models.guides) sampled_by(guide, longest, begun, at_once);

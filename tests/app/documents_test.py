@@ -190,6 +190,7 @@ def quoted_settings(harness):
 # What a setting needs beside it, by the beginning of its key; RUN and QUESTIONS are made here.
 BESIDE = {
     "judge.": ["judge.model=RUN"], "reward.": ["task.format_weight=0", 'reward.command=["true"]'], "reward.verifier": ["reward.command=[]"],
+    "environment.tools": ["environment.name=tools"], "environment.index": ["environment.name=tools", 'environment.tools=["search"]'],
     "replay.": ["replay.share=0.5"], "self_judging.": ["self_judging.share=0.5"],
     "sft.thought_dropout": ['task.forms=["think"]'],
     "task.name": ["task.file=QUESTIONS"], "train.rollouts_per_prompt": ["scheduler.max_rollouts=64"],
@@ -197,7 +198,7 @@ BESIDE = {
     "objective.knobs.omit_components": ["objective.pieces.reward=components", "judge.model=RUN"],
 }
 OF_THE_READER = {"judge.model", "model.path", "run.dir", "task.file"}  # folders and files that are not here
-ALONE = ("objective.", "reward.", "task.")  # settings of one section that do not go together
+ALONE = ("environment.", "objective.", "reward.", "task.")  # settings of one section that do not go together
 APART = ("judge", "replay", "self_judging")  # sections that do not go with others
 
 
@@ -205,7 +206,7 @@ APART = ("judge", "replay", "self_judging")  # sections that do not go with othe
 OTHERS = re.compile(r"nothing would read it|guide\.model is empty|guide\.max_tokens is|experts\.share is|self_judging\.share is 0|objective\.recipe is \S+, but|nor a judge fills"
                     r"|teacher\.model is empty|requires \S+, which is not set|the policy \S+ requires|draws up to|requires a value model|task\.shuffle_rewards is set"
                     r"|reward\.command begins with|there is no validation prompt|does not measure|no validation measures|a probe behind|no such folder|holds no checkpoint"
-                    r"|goes by rewards|nothing would be learnt|cannot open|it would draw as another policy")
+                    r"|environment\.command begins with|there would be nothing to call|does not show tools|goes by rewards|nothing would be learnt|cannot open|it would draw as another policy")
 
 
 def settings_are_accepted(harness):

@@ -47,7 +47,7 @@ std::string next_line(comm::Communicator& world) {
   }
 }
 
-void serve(comm::Communicator& world, reward::Spawner& spawner) {
+void serve(comm::Communicator& world, reward::Spawner& spawner, reward::Spawner& environment) {
   for (std::string line; !(line = next_line(world)).empty();) {
     const auto asked = nlohmann::json::parse(line);
     const run::JobRequest request{
@@ -57,7 +57,8 @@ void serve(comm::Communicator& world, reward::Spawner& spawner) {
         .start = start_of(asked),
         .binary_version = version,
         .evaluate = {},
-        .spawner = &spawner};
+        .spawner = &spawner,
+        .environment_spawner = &environment};
     const int code = int(run::run_job(world, request));
     world.barrier();  // no job's message reaches a rank that is still in the one before
     if (world.rank() == 0) std::cout << "exit code " << code << std::endl;
@@ -67,7 +68,7 @@ void serve(comm::Communicator& world, reward::Spawner& spawner) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  reward::Spawner spawner;  // these two fork, so they come first
+  reward::Spawner spawner, environment;  // these fork, so they come first
   try {
     app::start_sandbox(SandboxSection{});
   } catch (const EnvironmentError& error) {  // most tasks run no code
@@ -75,7 +76,7 @@ int main(int argc, char** argv) {
   }
   const app::JobWorld world({argc, argv});
   try {
-    serve(world.communicator(), spawner);
+    serve(world.communicator(), spawner, environment);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "job_server: %s\n", error.what());
     world.communicator().abort(3);

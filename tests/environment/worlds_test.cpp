@@ -43,7 +43,8 @@ TEST_P(Row, AStepIsAFunctionOfStateActionAndSeed) {
   const auto environment = made(GetParam()), twin = made(GetParam());
   const auto prompts = prompts_of(GetParam()).train;
   const auto play = [&](const Environment& with, std::vector<std::vector<std::string>>& said) {
-    for (const Prompt& p : prompts) said.push_back(drawn_walk(with, p, {p.id.value, p.id.value + 7}));
+    for (const Prompt& p : prompts)
+      said.push_back(drawn_walk(with, p, {p.id.value, p.id.value + 7}));
   };
   std::vector<std::vector<std::string>> once, again, beside, apart;
   play(*environment, once);

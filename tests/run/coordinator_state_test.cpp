@@ -79,6 +79,10 @@ CoordinatorState any_state() {
         {i, *rc::gen::arbitrary<std::int64_t>(), any_text(), i > 1 ? any_text() : ""});
   s.text_hash = any_text(), s.examples_hash = any_text(), s.judge_digest = any_text(),
   s.arithmetic = any_text();
+  for (auto* programs : {&s.graders, &s.environment_files})
+    for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
+      programs->push_back(
+          {any_text(), *rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>())});
   s.rollouts_per_level = *rc::gen::arbitrary<std::map<std::int32_t, std::int64_t>>();
   for (const char* stage : {"generation", "update"}) s.seconds[stage] = any_finite();
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i)
@@ -144,6 +148,8 @@ auto bits(const CoordinatorState& s) {
                     s.judge_digest,
                     s.arithmetic,
                     to_json(s.numerics),
+                    to_json(s.graders),
+                    to_json(s.environment_files),
                     files,
                     seconds,
                     next,
@@ -170,6 +176,7 @@ TEST(CoordinatorState, WritesJudgeTasksAsEarlierBuildsDid) {
   EXPECT_NE(text.find(R"("judge_tasks":[[549756010497,2,"61ff","62"],[824633917440,4,"63",""]])"),
             std::string::npos)
       << text;
+  EXPECT_EQ(text.find("environment_files"), std::string::npos);
   EXPECT_EQ(text.find("derived"), std::string::npos)
       << "runs without a second pass have no key more";
   // An earlier build could number more reflections in a step than this one.

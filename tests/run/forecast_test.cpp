@@ -293,14 +293,21 @@ TEST(Forecast, CountsConversationsByAllThatIsSaid) {
   const Forecast plain = planned(config, 1);
   EXPECT_EQ(plain.new_tokens, config.sampling.max_new_tokens);
   config.environment.command = {"./env"}, config.environment.max_tokens = plain.new_tokens;
-  EXPECT_EQ(planned(config, 1).archive_bytes, plain.archive_bytes);
-  EXPECT_EQ(planned(config, 1).ranks[0].use.bytes, plain.ranks[0].use.bytes);
+  const Forecast cut = planned(config, 1);
+  EXPECT_EQ(cut.new_tokens, plain.new_tokens);
+  // turns are stored, and conversations are held while they last
+  EXPECT_GT(cut.archive_bytes, plain.archive_bytes);
+  EXPECT_GT(cut.ranks[0].use.bytes, plain.ranks[0].use.bytes);
+  config.environment.max_turns = 3;
+  EXPECT_LT(planned(config, 1).archive_bytes, cut.archive_bytes);
   config.environment.max_tokens = 0;
   const Forecast talking = planned(config, 1);
   EXPECT_EQ(talking.new_tokens, 512 - 64);
-  // the archive grows by tokens alone, the memory of a step and of a sequence with them
-  EXPECT_GT(talking.archive_bytes, 2 * plain.archive_bytes);
-  EXPECT_GT(talking.ranks[0].use.bytes, plain.ranks[0].use.bytes);
+  EXPECT_GT(talking.archive_bytes, cut.archive_bytes);
+  EXPECT_GT(talking.ranks[0].use.bytes, cut.ranks[0].use.bytes);
+  EXPECT_NE(to_text(talking).find("a conversation: up to 3 turns, 448 tokens after the prompt"),
+            std::string::npos);
+  EXPECT_EQ(to_text(plain).find("a conversation"), std::string::npos);
 }
 
 TEST(Forecast, RefusesALayoutThatDoesNotFit) {

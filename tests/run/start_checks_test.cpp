@@ -122,13 +122,13 @@ TEST(StartChecks, SettingsThatNothingReadsAreRefused) {
        "environment.timeout_s is set, but the policy talks with no command"},
       {{"environment.name=retry", "environment.sandbox=true"},
        "environment.sandbox is set, but the policy talks with no command"},
-      {{"environment.command=[\"x\"]", "environment.sandbox=true", "environment.processes=2"},
+      {{"environment.command=[\"true\"]", "environment.sandbox=true", "environment.processes=2"},
        "environment.processes is set, but each answer is a run of its own in the sandbox"},
       {{"environment.components=[\"a\"]"},
        "environment.components is set, but the policy talks with no command"},
-      {{"environment.name=retry", "environment.tools=[\"python\"]"},
+      {{"environment.name=retry", "environment.tools=[\"calculator\"]"},
        "environment.tools is set, but environment.name is not tools"},
-      {{"environment.name=tools", "environment.tools=[\"python\"]", "environment.index=lines"},
+      {{"environment.name=tools", "environment.tools=[\"calculator\"]", "environment.index=lines"},
        "environment.index is set, but the tool search is not among those"},
       {{"environment.unforked=2"}, "environment.unforked is set, but environment.forks is empty"},
       {{"openings.as=prompt"}, "openings.as is set, but openings.texts is empty"},
@@ -169,7 +169,7 @@ TEST(StartChecks, SettingsThatNothingReadsAreRefused) {
 /// Where they turn a part on, the settings of that part are read.
 TEST(StartChecks, SettingsOfAPartThatIsOnAreRead) {
   for (const auto& settings : std::vector<std::vector<std::string>>{
-           {"environment.command=[\"x\"]", "environment.processes=2", "environment.timeout_s=2",
+           {"environment.command=[\"true\"]", "environment.processes=2", "environment.timeout_s=2",
             "environment.components=[\"a\"]", "environment.role=user", "environment.max_turns=2",
             "environment.max_tokens=99", "sampling.turn_tokens=9"},
            {"environment.name=tools", "environment.tools=[\"search\"]", "environment.index=lines"},
@@ -193,24 +193,6 @@ TEST(StartChecks, SettingsOfAPartThatIsOnAreRead) {
   }
 }
 
-/// A part that this program does not have is missing in an evaluation, too, and whoever recorded
-/// the setting.
-TEST(StartChecks, PartsThatTheProgramDoesNotHaveAreRefusedInEveryJob) {
-  EXPECT_EQ(refusal({}, {}, JobKind::eval), "");
-  for (const auto& [setting, says] : std::vector<std::pair<std::string, std::string>>{
-           {"environment.name=key_door", "no part of this program holds conversations"},
-           {"environment.command=[\"x\"]", "no part of this program holds conversations"},
-       })
-    for (const JobKind kind : {JobKind::train, JobKind::eval})
-      EXPECT_THAT(refusal({setting}, {}, kind), HasSubstr(says)) << setting;
-  const TemporaryFolder folder;
-  RunConfig config;
-  config.environment.name = "key_door";
-  EXPECT_THAT(refusal({"run.dir=/nonexistent/run"},
-                      folder.write("config.toml", settings_text(config)), JobKind::eval),
-              HasSubstr("environment.name is set, but no part of this program holds conversations"));
-}
-
 TEST(StartChecks, ExitsNeedOneRoundOfAnswersOfOneTurn) {
   EXPECT_THAT(refusal({"openings.exit=So"}), Not(HasSubstr("openings.exit")));
   for (const auto& [setting, says] : std::vector<std::pair<std::string, std::string>>{
@@ -222,6 +204,35 @@ TEST(StartChecks, ExitsNeedOneRoundOfAnswersOfOneTurn) {
            {"task.name=key_door", "task.name is key_door"}})
     EXPECT_THAT(refusal({"openings.exit=So", setting}),
                 AllOf(HasSubstr("openings.exit is set"), HasSubstr(says)));
+}
+
+TEST(StartChecks, AnEnvironmentPlaysItsOwnTaskWithPartsThatKnowConversations) {
+  for (const auto& [settings, says] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"task.name=key_door"}, ""},
+           {{"environment.name=retry"}, ""},
+           {{"environment.name=tools", "environment.tools=[\"calculator\"]"}, ""},
+           {{"environment.command=[\"true\"]"}, ""},
+           {{"task.name=key_door", "second_pass.kind=pool"}, ""},
+           {{"environment.name=key_dor"}, "did you mean key_door?"},
+           {{"environment.name=key_door"}, "task.name is sorting"},
+           {{"environment.name=rooms", "task.name=key_door"}, "task.name is key_door"},
+           {{"environment.name=tools", "environment.tools=[\"calculater\"]"},
+            "did you mean calculator?"},
+           {{"environment.command=[\"/nonexistent\"]"},
+            "environment.command begins with /nonexistent, which is no program"},
+           {{"reward.verifier=episode"}, "the run has no environment"},
+           {{"reward.verifier=episode", "environment.command=[\"true\"]"}, ""},
+           {{"task.name=key_door", "self_judging.share=0.5"}, "the policy talks with key_door"},
+           {{"environment.command=[\"true\"]", "second_pass.kind=refinement"},
+            "the policy talks with environment.command"},
+           {{"environment.name=retry", "second_pass.buffer=0.25"}, "the policy talks with retry"},
+           {{"task.name=key_door", "task.forms=[\"answer_tag\"]"}, "not the answer in a form"},
+           {{"task.name=key_door", "objective.recipe=spae-step-potential"},
+            "probes the steps of an answer"}}) {
+    const std::string said = refusal(settings);
+    if (says.empty()) EXPECT_EQ(said, "") << settings.back();
+    else EXPECT_THAT(said, HasSubstr(says)) << settings.back();
+  }
 }
 
 TEST(StartChecks, WhatAJudgeWouldReadIsRefusedOfAnother) {

@@ -103,7 +103,8 @@ Told told_by(const comm::StageLayout& layout, Tag tag, const Send& send) {
 Told round_told(int ranks, std::size_t groups, int on_node = 8) {
   const auto layout = colocated(ranks, on_node);
   return told_by(layout, Tag::plan, [&](Mailbox& mail) {
-    return send_round(mail, layout, round_of(groups), {}, true);
+    return send_round(mail, layout, round_of(groups), {}, true,
+                      round_of(groups).sampling.max_new_tokens);
   });
 }
 

@@ -231,5 +231,24 @@ TEST(TurnTexts, WithoutATemplateMessagesStandOnLinesOfTheirOwn) {
   EXPECT_THAT(refusal(format, "user", kTools), HasSubstr("does not show tools"));
 }
 
+/// In the prompt of a task, in a conversation that has none of its own, and in no other.
+TEST(TurnTexts, PromptsShowTheToolsOfTheRun) {
+  TextFiles files;
+  files.tokenizer = std::make_shared<Spelling>(std::vector<std::string>{"<|im_end|>"});
+  files.chat_template =
+      "{% if tools %}{{ tools[0].function.name }}: {% endif %}" + family("chatml_plain.jinja");
+  const PromptFormat with(TextSection{}, files, "the test", kTools),
+      without(TextSection{}, files, "the test");
+  EXPECT_TRUE(with.prompt_text("7?").starts_with("calculator: "));
+  EXPECT_EQ(with.prompt_text("7?"), "calculator: " + without.prompt_text("7?"));
+  EXPECT_NE(with.fingerprint(), without.fingerprint());
+  Conversation talk{{message("user", "7?")}};
+  EXPECT_EQ(with.chat_tokens(talk), with.prompt_tokens("7?"));
+  talk.variables["tools"] = Message::parse(R"([{"function": {"name": "other"}}])");
+  EXPECT_TRUE(with.tokenizer()
+                  ->decode(with.chat_tokens(talk), Tokenizer::Special::spelt)
+                  .starts_with("other: "));
+}
+
 }  // namespace
 }  // namespace rollcall::text

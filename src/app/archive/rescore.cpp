@@ -97,13 +97,14 @@ class Rescoring {
           {g.purpose,
            model_ != nullptr ? std::vector{model_->section().component} : judge_.components(),
            {}});
-    Waiting group{all_.size() - 1, all_.back().groups.size(), {}, g.scores, g.group.level};
+    Waiting group{all_.size() - 1, all_.back().groups.size(), {}, {}, g.scores, g.group.level};
     Group light{.id = g.group.id, .level = g.group.level, .rollouts = {}};
     for (const Rollout& rollout : g.group.rollouts) {
       light.rollouts.push_back({.sample = rollout.sample, .turns = {}, .text = {}});
       group.responses.emplace_back(
           run::last_action(rollout),
           rollout.finish == FinishReason::stop || rollout.finish == FinishReason::turns);
+      group.lost.push_back(rollout.finish == FinishReason::lost);
     }
     all_.back().groups.push_back({std::move(light), {}});
     if (model_ != nullptr) ask_model(g, std::move(group));
@@ -122,6 +123,7 @@ class Rescoring {
     std::size_t purpose, group;  ///< where its scores are put: index of the purpose in all_, and of
                                  ///< the group in that entry
     std::vector<std::pair<std::string, bool>> responses;
+    std::vector<bool> lost;  ///< [responses] the environment lost the conversation
     std::vector<Score> before;
     std::int32_t level;
   };
@@ -143,10 +145,11 @@ class Rescoring {
   }
   void ask(const io::ArchivedGroup& g, Waiting group) {
     std::vector<reward::Sample> samples;
-    for (const Rollout& rollout : g.group.rollouts)
-      samples.push_back({fmt::format("{}/{}/{}/{}/{}", io::text_of(g.purpose), g.step,
-                                     g.group.id.prompt.value, g.group.id.draw, rollout.sample),
-                         g.prompt.text, rollout.text, g.prompt.answer, g.prompt.extra});
+    for (std::size_t i = 0; i < group.responses.size(); ++i)
+      samples.push_back(
+          {fmt::format("{}/{}/{}/{}/{}", io::text_of(g.purpose), g.step, g.group.id.prompt.value,
+                       g.group.id.draw, g.group.rollouts[i].sample),
+           g.prompt.text, group.responses[i].first, g.prompt.answer, g.prompt.extra});
     if (!graders_) {
       auto first = samples.at(0);
       first.response = text::first_accepted(first.answer);
@@ -199,8 +202,14 @@ class Rescoring {
             .reason = judgement.reason};
   }
   void keep(const Waiting& group, std::vector<Score> scores) {
-    for (std::size_t i = 0; i < scores.size(); ++i)
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      // There is no answer to judge.
+      if (group.lost[i])
+        scores[i] = {.components = std::vector<double>(scores[i].components.size()),
+                     .undecided = true,
+                     .reason = group.before[i].reason};
       levels_[group.level].add(group.before[i], scores[i]);
+    }
     all_[group.purpose].groups[group.group].scores = std::move(scores);
   }
 
@@ -237,6 +246,10 @@ void check_who(const Flags& flags) {
   require<ConfigError>(judges == 1, "several of --verifier, --command and --judge are given",
                        "a verdict comes from one of them",
                        "rescore again for each, under names of their own");
+  require<ConfigError>(
+      flags.verifier != "episode", "--verifier is episode",
+      "the environment has decided these conversations, and without it every answer is wrong",
+      "name another verifier, which judges the last thing that the policy said");
   const bool is_option =
       !flags.reward.command.empty() && flags.reward.command.front().starts_with('-');
   require<ConfigError>(!is_option,

@@ -4,6 +4,7 @@
 #include "base/errors/visible.hpp"
 #include "base/files/file.hpp"
 #include "base/files/lines.hpp"
+#include "task/task.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/chat/conversation.hpp"
 #include "text/tokenizer/text_files.hpp"
@@ -44,6 +45,8 @@ ExitCode chat(ChatFlags flags) {
   if (terminal && !suggestion.empty())
     std::cerr << "generation_config.json suggests " << visible(suggestion)
               << "; --set sampling.KEY=VALUE changes what is used\n";
+  if (terminal && task::has_environment(speaker.config))
+    std::cerr << "the policy of this run talks with an environment; here you say what it would\n";
   auto talk = beginning(flags);
   std::uint64_t turn = 0;
   for (std::string line;;) {

@@ -6,6 +6,7 @@
 #include "base/errors/long_phase.hpp"
 #include "base/errors/visible.hpp"
 #include "core/run_record.hpp"
+#include "environment/chosen.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "run/context/numerics.hpp"
 #include "run/folder/run_folder.hpp"
@@ -33,7 +34,8 @@ InteractiveModel open_speaker(const std::string& reference,
   settings.insert(settings.end(), assignments.begin(), assignments.end());
   RunConfig config = load_run_config(is_run ? run_file : std::filesystem::path(), settings);
   const auto folder = run::checkpoint_folder(reference);
-  text::PromptFormat format(config.text, run::text_folder(reference));
+  text::PromptFormat format(config.text, run::text_folder(reference),
+                            environment::tool_schemas(config));
   config.sampling.vocab_size = format.tokenizer()->vocab_size();
   const model::ModelConfig model_config = model::read_folder_config(folder);
   require(model_config.vocab_size >= format.tokenizer()->vocab_size(),

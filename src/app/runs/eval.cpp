@@ -88,19 +88,24 @@ void enter_directory(EvalFlags& flags) {
   flags.assignments = run::assignments_from(flags.assignments, here, fs::current_path());
 }
 
-/// Prints the command of the settings, because a run folder may come from anybody and its settings
-/// name a program of this machine.
-void tell_command(const std::string& run_file, const std::vector<std::string>& assignments) {
-  std::string words;
+/// Prints the commands of the settings, because a run folder may come from anybody and its settings
+/// name programs of this machine.
+void tell_commands(const std::string& run_file, const std::vector<std::string>& assignments) {
   const GivenSettings given = gather_settings(run_file, assignments);
   if (!given.faults.empty()) return;  // the job will refuse the settings
-  for (const auto& word : given.config.reward.command)
-    words += visible_format("{}\"{}\"", words.empty() ? "" : " ", word);
-  fmt::print(
-      stderr,
-      "rollcall: reward.command of {} judges the answers: {} is about to be run, as you. --set "
-      "'reward.command=[]' judges by the task's verifier\n",
-      visible(run_file), words);
+  const auto tell = [&](const char* key, const std::vector<std::string>& command, const char* does,
+                        const char* otherwise) {
+    if (command.empty()) return;
+    std::string words;
+    for (const auto& word : command)
+      words += visible_format("{}\"{}\"", words.empty() ? "" : " ", word);
+    fmt::print(stderr, "rollcall: {} of {} {}: {} is about to be run, as you. --set '{}=[]' {}\n",
+               key, visible(run_file), does, words, key, otherwise);
+  };
+  tell("reward.command", given.config.reward.command, "judges the answers",
+       "judges by the task's verifier");
+  tell("environment.command", given.config.environment.command, "answers the policy",
+       "asks for single answers, or plays the task's own environment");
 }
 
 }  // namespace
@@ -136,14 +141,20 @@ void add_eval(Command program, const Arguments& arguments) {
         !flags->out.empty() || !is_link(own), fmt::format("{} is a symbolic link", own.string()),
         "the rollouts would end in another's folder", "remove the link, or name a folder by --out");
     assignments.push_back("run.dir=" + (flags->out.empty() ? own.string() : flags->out));
-    const auto spawner = make_spawner(settings, assignments);
-    const run::JobRequest request{run::JobKind::eval, settings,     assignments,
-                                  run::Start::anew,   {},           version_with_libraries,
-                                  folder.string(),    spawner.get()};
+    const Spawners spawners = make_spawners(settings, assignments);
+    const run::JobRequest request{run::JobKind::eval,
+                                  settings,
+                                  assignments,
+                                  run::Start::anew,
+                                  {},
+                                  version_with_libraries,
+                                  folder.string(),
+                                  spawners.graders.get(),
+                                  spawners.environment.get()};
     start_sandbox(settings, assignments);
     const JobWorld world(arguments);
-    if (flags->run_file.empty() && spawner && world.communicator().rank() == 0)
-      tell_command(settings, assignments);
+    if (flags->run_file.empty() && world.communicator().rank() == 0)
+      tell_commands(settings, assignments);
     return run::run_job(world.communicator(), request);
   });
 }

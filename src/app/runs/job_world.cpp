@@ -21,13 +21,17 @@ bool launched_by_mpi() {
                      [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
-std::unique_ptr<reward::Spawner> make_spawner(const std::string& run_file,
-                                              const std::vector<std::string>& assignments) {
+Spawners make_spawners(const std::string& run_file, const std::vector<std::string>& assignments) {
+  bool grades = true, talks = true;
   try {
-    if (load_run_config(run_file, assignments).reward.command.empty()) return nullptr;
+    const RunConfig config = load_run_config(run_file, assignments);
+    grades = !config.reward.command.empty(), talks = !config.environment.command.empty();
   } catch (const Error&) {  // rank 0 reads it again and reports what is wrong
   }
-  return std::make_unique<reward::Spawner>();
+  Spawners made;
+  if (grades) made.graders = std::make_unique<reward::Spawner>();
+  if (talks) made.environment = std::make_unique<reward::Spawner>();
+  return made;
 }
 
 namespace {

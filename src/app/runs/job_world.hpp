@@ -26,10 +26,14 @@ class JobWorld {
   std::unique_ptr<comm::Communicator> world_;
 };
 
-/// What starts reward.command, if the run file has one; nothing if this rank cannot read the run
-/// file, which only rank 0 has to. It must be made before JobWorld, because it forks.
-std::unique_ptr<reward::Spawner> make_spawner(const std::string& run_file,
-                                              const std::vector<std::string>& assignments);
+/// What starts the commands of a run file on this rank: null where it has none. There are both where
+/// this rank cannot read the run file, which only rank 0 has to.
+struct Spawners {
+  std::unique_ptr<reward::Spawner> graders{};      ///< of reward.command
+  std::unique_ptr<reward::Spawner> environment{};  ///< of environment.command
+};
+/// They must be made before JobWorld, because they fork.
+Spawners make_spawners(const std::string& run_file, const std::vector<std::string>& assignments);
 
 /// Whether an MPI launcher started this process (the variables of Open MPI, PMIx or PMI are set).
 bool launched_by_mpi();

@@ -162,6 +162,10 @@ ExitCode show(const fs::path& dir) {
                                               status.value("undecided_reason", ""));
         !said.empty())
       print_visible("undecided   {}\n", said);
+    if (const auto said = run::lost_text(dir, status.value("lost", std::uint64_t{0}),
+                                         status.value("lost_reason", ""));
+        !said.empty())
+      print_visible("lost        {}\n", said);
     for (const auto& said : status.value("diagnoses", nlohmann::json::array()))
       print_visible("{:<11} {}; {} [{}]\n", said.value("kind", "note"), said.value("what", ""),
                     said.value("advice", ""), said.value("name", ""));

@@ -79,8 +79,9 @@ void add_job(Command program, const char* name, const char* meaning, bool superv
                                     std::filesystem::absolute(flags->from_archive).string());
     if (flags->supervised_only) request.assignments.push_back("train.steps=0");
     run::enter_directory_of(request);
-    const auto spawner = make_spawner(request.run_file, request.assignments);
-    request.spawner = spawner.get();
+    const Spawners spawners = make_spawners(request.run_file, request.assignments);
+    request.spawner = spawners.graders.get();
+    request.environment_spawner = spawners.environment.get();
     start_sandbox(request.run_file, request.assignments);
     const JobWorld world(arguments);
     return run::run_job(world.communicator(), request);

@@ -3,6 +3,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/text/byte_size.hpp"
+#include "environment/chosen.hpp"
 #include "sandbox/sandbox.hpp"
 #include "task/answer_source.hpp"
 #include "task/task.hpp"
@@ -28,11 +29,18 @@ std::optional<RunConfig> readable(const std::string& run_file,
   try {
     RunConfig config = load_run_config(run_file, assignments);
     (void)reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier);
-    (void)setup_of(config.sandbox);
+    (void)setup_of(config.sandbox), (void)environment::needs_sandbox(config);
     return config;
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+bool verdicts_run_code(const RunConfig& config) {
+  if (!config.reward.command.empty()) return false;
+  const std::string fitting = task::fitting_verifier(config.task, config.reward);
+  return reward::runs_code(reward::find_verifier(
+      fitting.empty() ? task::find_task(config.task.name).verifier : fitting));
 }
 
 }  // namespace
@@ -45,11 +53,8 @@ void start_sandbox(const reward::Verifier& verifier, const SandboxSection& secti
 
 void start_sandbox(const std::string& run_file, const std::vector<std::string>& assignments) {
   const auto config = readable(run_file, assignments);
-  if (!config || !config->reward.command.empty()) return;
-  const std::string fitting = task::fitting_verifier(config->task, config->reward);
-  start_sandbox(reward::find_verifier(fitting.empty() ? task::find_task(config->task.name).verifier
-                                                      : fitting),
-                config->sandbox);
+  if (config && (environment::needs_sandbox(*config) || verdicts_run_code(*config)))
+    start_sandbox(config->sandbox);
 }
 
 }  // namespace rollcall::app

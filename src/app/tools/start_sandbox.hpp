@@ -1,4 +1,4 @@
-// Starts the sandbox for a command whose verifier runs code.
+// Starts the sandbox for a command whose verifier or environment runs code.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -10,7 +10,7 @@
 namespace rollcall::app {
 
 /// Must be called before MPI, LibTorch and any thread, because the sandbox's spawner is a fork of
-/// the process. Does nothing if the task's verifier runs no code. A run file that cannot be read is
+/// the process. Does nothing if neither the verifier nor the environment runs code. A run file that cannot be read is
 /// left to the job, which reports it once for all ranks. Throws EnvironmentError if code cannot be
 /// confined on this machine.
 void start_sandbox(const std::string& run_file, const std::vector<std::string>& assignments);

@@ -214,6 +214,8 @@ std::string to_json(const CoordinatorState& s) {
   for (const auto& [key, member] : kOptionalTexts)
     if (!(s.*member).empty()) j[key] = s.*member;
   if (!s.graders.empty()) j["graders"] = json::parse(to_json(s.graders));
+  if (!s.environment_files.empty())
+    j["environment_files"] = json::parse(to_json(s.environment_files));
   for (const DerivedPrompt& derived : s.next)
     j[is_judge_task(derived.from.kind) ? "judge_tasks" : "derived"].push_back(
         derived_json(derived));
@@ -256,6 +258,8 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     if (j.contains("numerics")) s.numerics = parse_numerics(j.at("numerics").dump());
     if (j.contains("parent")) s.parent = j.at("parent").dump();
     if (j.contains("graders")) s.graders = parse_grader_files(j.at("graders").dump());
+    if (j.contains("environment_files"))
+      s.environment_files = parse_grader_files(j.at("environment_files").dump());
     if (format > 2) j.at("archive_digest").get_to(s.archive_digest);
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
     for (const char* key : {"judge_tasks", "derived"})

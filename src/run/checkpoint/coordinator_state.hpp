@@ -77,7 +77,9 @@ struct CoordinatorState {
                        ///< in a run that is no branch
   std::string prompts_hash;  ///< hash of all prompts (task::PromptSet) as the last start found
                              ///< them; empty in states of an earlier build
-  std::vector<GraderFile> graders;     ///< files of reward.command, as the last start found them
+  std::vector<GraderFile> graders;  ///< files of reward.command, as the last start found them
+  std::vector<GraderFile> environment_files;  ///< those of environment.command and
+                                              ///< environment.index likewise
   std::vector<DerivedPrompt> next;     ///< derived prompts that the next step asks, by ascending
                                        ///< number: judge tasks and continued histories
   std::vector<History> histories;      ///< the buffer of [second_pass], ascending by answer

@@ -9,6 +9,7 @@
 #include "base/text/byte_size.hpp"
 #include "base/time/clock.hpp"
 #include "comm/rank_groups.hpp"
+#include "environment/chosen.hpp"
 #include "model/support/huge_blocks.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "run/context/derived/hints.hpp"
@@ -24,6 +25,7 @@
 #include "run/folder/run_folder.hpp"
 #include "task/answer_source.hpp"
 #include "task/examples.hpp"
+#include "task/task.hpp"
 
 #include <fmt/format.h>
 
@@ -110,6 +112,8 @@ const Faults::Keys kJudgeKeys{"task.extract",       "task.forms",        "task.a
 const Faults::Keys kExampleKeys{"sft.file", "sft.steps", "sft.messages_key", "sft.prompt_key",
                                 "sft.answer_key"};
 const Faults::Keys kFormatKeys{"model.path", "run.init_from", "text."};
+const Faults::Keys kTurnKeys{"environment.name", "environment.", "task.name",
+                             "reward.verifier",  "reward.",      "text."};
 const Faults::Keys kModelKeys{"model.path",     "run.init_from", "model.",
                               "text.tokenizer", "objective.",    "teacher.model",
                               "guide.model",    "guide.share",   "judge."};
@@ -138,6 +142,25 @@ void make_judges(RunContext& context) {
     context.grading.verdict_grader.emplace(verdict_grader(context.config.task, verifier));
 }
 
+/// Finds out what stands between the turns of conversations, and which components they have. A chat
+/// template that rewrites earlier turns is refused here, and so are settings that do not fit the
+/// environment.
+void prepare_turns(RunContext& context) {
+  if (!task::has_environment(context.config)) return;
+  const auto traits = environment::traits_of_run(context.config, *context.texts.format);
+  const bool decides =
+      traits.decides || !context.grading.grader || context.grading.grader->name() != "episode";
+  require<ConfigError>(
+      decides,
+      fmt::format("reward.verifier is episode, and environment.name {} decides nothing",
+                  task::built_in_environment(context.config)),
+      "each of them leaves the verdict to the other, so that every rollout would be wrong",
+      "choose another reward.verifier or environment");
+  context.texts.turns = std::make_shared<const text::TurnTexts>(
+      *context.texts.format, traits.role, environment::tool_schemas(context.config));
+  context.grading.environment = traits.components;
+}
+
 }  // namespace
 
 RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& faults) {
@@ -156,9 +179,13 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
   context.texts.hints = config.hints;
   faults.check({"run.layout", "judge.ranks", "judge.model"},
                [&] { context.layout = sizing::layout_of(config, shape.ranks); });
+  std::string tools;
+  const bool knows_tools = faults.are_sound({"task.name"}) &&
+                           faults.check({"environment.tools", "environment.name"},
+                                        [&] { tools = environment::tool_schemas(config); });
   const bool reads = faults.check(kFormatKeys, [&] {
     context.texts.format =
-        std::make_shared<const text::PromptFormat>(config.text, text_source(config));
+        std::make_shared<const text::PromptFormat>(config.text, text_source(config), tools);
     context.texts.tokenizer = context.texts.format->tokenizer();
     context.config.text = context.texts.format->section(),
     context.config.sampling.vocab_size = context.texts.tokenizer->vocab_size();
@@ -185,6 +212,7 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
     context.texts.examples_hash = examples.hash;
   });
   whole &= faults.check(kJudgeKeys, [&] { make_judges(context); });
+  if (reads && knows_tools) faults.check(kTurnKeys, [&] { prepare_turns(context); });
   const bool has_models = reads && faults.check(kModelKeys, [&] {
     // The models follow from the columns of the objective, so LibTorch is loaded here.
     context.models = models_of(config, *context.texts.tokenizer);

@@ -33,6 +33,8 @@ struct RankZero {
   std::vector<NumericsRecord> numerics{};  ///< one record for each stretch of the run, the last
                                            ///< from this start on
   std::vector<GraderFile> graders{};       ///< files of reward.command, hashed once for each start
+  std::vector<GraderFile> environment{};   ///< the same of environment.command and
+                                           ///< environment.index
   std::string judge_digest{};              ///< JudgeIdentity::digest of the judge or reward model;
                                            ///< empty where there is none
 };

@@ -49,6 +49,7 @@ void note_inputs(CoordinatorState& state, const RunContext& context) {
   state.judge_digest = context.rank_zero.judge_digest;
   state.numerics = context.rank_zero.numerics;
   state.graders = context.rank_zero.graders;
+  state.environment_files = context.rank_zero.environment;
   state.mask_digest = context.mask.digest;
   state.prompts_hash = context.texts.prompts.hash;
   state.examples_hash = context.texts.examples_hash;

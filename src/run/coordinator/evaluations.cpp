@@ -10,6 +10,7 @@
 #include "run/messages/purposes.hpp"
 #include "run/workers/run_threads.hpp"
 #include "run/workers/step_cut.hpp"
+#include "sizing/lengths.hpp"
 #include "text/answer/accepted_answers.hpp"
 
 #include <fmt/format.h>
@@ -24,6 +25,11 @@
 namespace rollcall::run {
 namespace {
 
+/// Most tokens of a rollout after its prompt.
+std::int64_t longest_answer(const RunContext& context) {
+  return sizing::answer_tokens(context.config, context.models.policy.max_position_embeddings, 0);
+}
+
 /// The largest number of prompts in one round of an evaluation. The shards of a round are in memory
 /// and must arrive within run.deadline_s, and a time limit ends an evaluation only between two
 /// rounds. So a round is as large as a step of training, or as what a rank samples within minutes
@@ -32,7 +38,7 @@ std::int64_t prompts_limit(const RunContext& context, std::int64_t samples) {
   constexpr std::int64_t kTokensPerRank = 1 << 18, kRolloutsPerRank = 16384;
   const auto ranks = std::int64_t(context.layout.of(comm::Stage::generation).size());
   const auto by_tokens =
-      ranks * std::min(kTokensPerRank / context.config.sampling.max_new_tokens, kRolloutsPerRank);
+      ranks * std::min(kTokensPerRank / longest_answer(context), kRolloutsPerRank);
   return std::max<std::int64_t>(1,
                                 std::max(by_tokens, context.config.train.prompts_per_step *
                                                         context.config.train.rollouts_per_prompt) /
@@ -51,8 +57,7 @@ class EvaluationRounds {
     constexpr std::int64_t kFirstTokens = 8192;
     const auto ranks = std::int64_t(context.layout.of(comm::Stage::generation).size());
     const std::int64_t first =
-        ranks * std::max<std::int64_t>(
-                    1, kFirstTokens / (context.config.sampling.max_new_tokens * samples));
+        ranks * std::max<std::int64_t>(1, kFirstTokens / (longest_answer(context) * samples));
     next_ = context.store->on_device() ? limit_ : std::min(limit_, first);
   }
   /// Prompts of the next round.

@@ -6,6 +6,7 @@
 #include "base/errors/nearest.hpp"
 #include "method/method.hpp"
 #include "run/context/derived/exhibits.hpp"
+#include "task/task.hpp"
 
 #include <fmt/format.h>
 
@@ -48,6 +49,10 @@ constexpr const char* kNames[] = {
     "second_pass/pool_groups", "second_pass/pool_rollouts", "second_pass/refinement_correct",
     "second_pass/refinement_groups", "second_pass/refinement_rollouts", "second_pass/rollouts",
     "success/drift_mean",
+    // conversations
+    "environment/lost", "environment/restarted", "environment/reward_mean", "turns/error_share",
+    "turns/invalid_share", "turns/limit_ratio", "turns/max", "turns/mean", "turns/reward_mean",
+    "turns/told_tokens_mean", "turns/void_share",
     // the scheduler
     "bandit/clipped_pay", "curriculum/passed", "curriculum/stage", "gdro/clipped_gains",
     "gdro/clipped_scores", "gdro/price", "gdro/repaired", "greso/p_easy", "greso/p_hard",
@@ -77,6 +82,8 @@ constexpr struct {
   const char* begin;
   bool (*is_measured)(const RunConfig& config);
 } kOfSections[] = {
+    {"environment/", task::has_environment},
+    {"turns/", task::has_environment},
     {"experts/", [](const RunConfig& c) { return c.experts.share > 0; }},
     {"guide/", [](const RunConfig& c) { return c.guide.share > 0; }},
     {"rollout/kept_tokens", [](const RunConfig& c) { return renormalises(c.sampling); }},

@@ -94,6 +94,8 @@ void write_results(const RunContext& context, const CoordinatorState& state,
           undecided_text(context.run_dir, tally.undecided, tally.verdicts, tally.reason);
       !said.empty())
     print_visible("\n\nundecided  {}", said);
+  if (const auto said = lost_text(context.run_dir, tally.lost, tally.lost_reason); !said.empty())
+    print_visible("\n\nlost       {}", said);
   print_visible(
       "\n\nrollouts   {} in {}\ncheckpoint {}\nreport     {}\nresult     {}\npolicy sha256 {}\n",
       state.rollouts_total, (context.run_dir / "archive").string(),
@@ -150,6 +152,8 @@ void write_status_file(const RunContext& context, const CoordinatorState& state,
               {"verdicts", tally.verdicts},
               {"undecided", tally.undecided},
               {"undecided_reason", tally.reason},
+              {"lost", tally.lost},
+              {"lost_reason", tally.lost_reason},
               {"updated_unix_s", now},
               {"seconds", state.seconds}};
   if (auto said = patience_text(state, context.config.checkpoint); !said.empty())

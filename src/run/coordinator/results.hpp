@@ -19,7 +19,9 @@ struct RunContext;
 /// Counts of the verdicts of this start, with those of evaluations.
 struct VerdictTally {
   std::uint64_t verdicts = 0, undecided = 0;
-  std::string reason{};  ///< why the first undecided verdict is undecided
+  std::string reason{};       ///< why the first undecided verdict is undecided
+  std::uint64_t lost = 0;     ///< conversations that the environment lost
+  std::string lost_reason{};  ///< why the first of them was lost, with its name
   std::vector<SlowVerdict> slowest{};
 };
 void add(VerdictTally& tally, const VerdictFacts& facts);
@@ -28,6 +30,11 @@ void add(VerdictTally& tally, const VerdictFacts& facts);
 /// are decided.
 std::string undecided_text(const std::filesystem::path& run_dir, std::uint64_t undecided,
                            std::uint64_t verdicts, const std::string& reason);
+/// "3 conversations since the last start; the first: train/3/17/0/2: the process died: ...", with
+/// the place at which the last traceback in RUN/environment ended, if there is one. Empty where
+/// none is lost.
+std::string lost_text(const std::filesystem::path& run_dir, std::uint64_t lost,
+                      const std::string& reason);
 
 /// Writes RUN/result.json and RUN/report.html and prints the table with the paths. All that it
 /// reports comes from the state, the files and the tally. `missing`: rollouts of earlier starts

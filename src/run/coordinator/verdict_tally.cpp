@@ -1,4 +1,4 @@
-// Describes undecided verdicts for the status and for the end of a run.
+// Describes undecided verdicts and lost conversations for the status and for the end of a run.
 #include "base/files/file.hpp"
 #include "run/coordinator/results.hpp"
 
@@ -31,13 +31,13 @@ std::string end_of_traceback(std::string_view text) {
   return place;
 }
 
-/// Names the log in RUN/verifier that was written last, and the end of its last traceback.
-std::string told_by_grader(const fs::path& run_dir) {
+/// Names the log in a folder that was written last, and the end of its last traceback.
+std::string told_in(const fs::path& folder) {
   constexpr std::size_t kMostRead = 1U << 16U;  // bytes that are read from the end of the log
   fs::path newest;
   fs::file_time_type written{};
   std::error_code ignored;
-  for (const auto& file : fs::directory_iterator(run_dir / "verifier", ignored))
+  for (const auto& file : fs::directory_iterator(folder, ignored))
     if (const auto at = file.last_write_time(ignored); newest.empty() || at > written)
       newest = file.path(), written = at;
   if (newest.empty()) return {};
@@ -54,13 +54,21 @@ void add(VerdictTally& tally, const VerdictFacts& facts) {
   add(tally.slowest, facts.slowest);
   tally.verdicts += facts.seconds.size() + facts.repeated, tally.undecided += facts.undecided;
   if (tally.reason.empty()) tally.reason = facts.reason;
+  tally.lost += facts.lost;
+  if (tally.lost_reason.empty()) tally.lost_reason = facts.lost_reason;
 }
 
 std::string undecided_text(const fs::path& run_dir, std::uint64_t undecided, std::uint64_t verdicts,
                            const std::string& reason) {
   if (undecided == 0) return {};
   return fmt::format("{} of {} verdicts since the last start; the first: {}{}", undecided, verdicts,
-                     reason.empty() ? "no reason is given" : reason, told_by_grader(run_dir));
+                     reason.empty() ? "no reason is given" : reason, told_in(run_dir / "verifier"));
+}
+
+std::string lost_text(const fs::path& run_dir, std::uint64_t lost, const std::string& reason) {
+  if (lost == 0) return {};
+  return fmt::format("{} conversation{} since the last start; the first: {}{}", lost,
+                     lost == 1 ? "" : "s", reason, told_in(run_dir / "environment"));
 }
 
 }  // namespace rollcall::run

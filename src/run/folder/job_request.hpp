@@ -26,6 +26,7 @@ struct JobRequest {
   std::string (*binary_version)() = nullptr;
   std::string evaluate;                ///< the checkpoint whose weights an eval job evaluates
   reward::Spawner* spawner = nullptr;  ///< starts reward.command on this rank, if the run has one
+  reward::Spawner* environment_spawner = nullptr;  ///< starts environment.command likewise
   std::string note{};  ///< a sentence about the directory to which relative paths of the run refer,
                        ///< if it is not the one where the command was given (enter_directory_of)
   bool lacks_directory = false;  ///< the note says that the run was started in a directory that is

@@ -26,6 +26,7 @@ void serialize(A& ar, rollcall::run::SlowVerdict& v, unsigned) {
 template <class A>
 void serialize(A& ar, rollcall::run::VerdictFacts& v, unsigned) {
   ar& v.seconds& v.repeated& v.undecided& v.ended& v.slowest& v.reason& v.causes;
+  ar& v.lost& v.lost_reason;
   ar& v.judged& v.judged_known& v.judged_undecided& v.judging_s;
 }
 template <class A>
@@ -45,7 +46,7 @@ void serialize(A& ar, rollcall::run::GradedPart& v, unsigned) {
 template <class A>
 void serialize(A& ar, rollcall::run::ScoredNotice& v, unsigned) {
   ar& v.files& v.report& v.verdicts& v.scoring_s& v.archive_s& v.generation_s& v.specimens& v
-      .rollouts;
+      .rollouts& v.figures;
 }
 template <class A>
 void serialize(A& ar, rollcall::run::Question& v, unsigned) {

@@ -102,6 +102,9 @@ struct VerdictFacts {
   std::string reason{};                ///< why the first undecided verdict is undecided
   /// Number of undecided verdicts of programs for each cause (reward/undecided_cause.hpp).
   std::map<std::string, std::uint64_t> causes{};
+  std::uint64_t lost = 0;     ///< conversations that the environment lost; their verdicts are
+                              ///< undecided
+  std::string lost_reason{};  ///< why the first of them was lost, with its name
   // About the judge or reward model that judges answers beside the verifier:
   std::uint64_t judged = 0;            ///< answers that the model was asked about
   std::uint64_t judged_known = 0;      ///< answers whose judgement was remembered, not computed
@@ -153,8 +156,9 @@ struct ScoredNotice {
                                                    ///< of its aggregator
   std::map<std::uint32_t, double> generation_s{};  ///< seconds of sampling, by world rank
   std::vector<Specimen> specimens{};  ///< answers of the shard, in a run that makes prompts of them
-  std::string rollouts{};  ///< rollouts and scores as bytes (step_wire.hpp), where the scheduler's
-                           ///< rewards are made of them; otherwise empty
+  std::string rollouts{};   ///< rollouts and scores as bytes (step_wire.hpp), where the scheduler's
+                            ///< rewards are made of them; otherwise empty
+  DriverFigures figures{};  ///< of the shards in the file
 };
 
 /// One answer that a judge or reward model is asked about.

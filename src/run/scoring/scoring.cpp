@@ -16,6 +16,8 @@
 #include "run/step/undecided.hpp"
 #include "scheduling/diversity.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -53,6 +55,8 @@ void add(VerdictFacts& all, const VerdictFacts& more) {
   add(all.slowest, more.slowest);
   for (const auto& [cause, count] : more.causes) all.causes[cause] += count;
   if (all.reason.empty()) all.reason = more.reason;
+  all.lost += more.lost;
+  if (all.lost_reason.empty()) all.lost_reason = more.lost_reason;
 }
 
 Undecided undecided_of(const RunConfig& config) {
@@ -162,7 +166,25 @@ void ScoringStage::progress() {
   }
 }
 
+namespace {
+
+/// Counts the conversations that environments lost, and names the first of them.
+void note_lost(VerdictFacts& facts, const RolloutShard& shard, const ScoredShard& scores) {
+  for (std::size_t g = 0; g < shard.groups.size(); ++g) {
+    const Group& group = shard.groups[g];
+    for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
+      if (group.rollouts[i].finish != FinishReason::lost || ++facts.lost > 1) continue;
+      facts.lost_reason =
+          fmt::format("{}: {}", sample_id(shard.purpose, group.id, group.rollouts[i].sample),
+                      scores.scores[g][i].reason);
+    }
+  }
+}
+
+}  // namespace
+
 void ScoringStage::publish(GradedShard judged) {
+  note_lost(judged.facts, judged.shard, judged.scores);
   for (const auto& group : judged.scores.scores)
     for (const Score& score : group) {
       if (score.clock_ended) ++judged.facts.ended;
@@ -219,13 +241,14 @@ void ScoringStage::store(GradedShard judged) {
   // reported.
   if (kept && judged.facts.undecided + judged.facts.ended > 0)
     kept_->writer().settle(mail_->world(), context_->config.run.deadline_s);
-  mail_->send(0, Tag::scored,
-              ScoredNotice{files,
-                           report(judged.shard, judged.scores, undecided_of(context_->config),
-                                  context_->diversity),
-                           std::move(judged.facts), judged.scoring_s,
-                           notice.archive_s + judged.read_s + writing.seconds(),
-                           notice.generation_s, std::move(own), std::move(rollouts)});
+  mail_->send(
+      0, Tag::scored,
+      ScoredNotice{
+          files,
+          report(judged.shard, judged.scores, undecided_of(context_->config), context_->diversity),
+          std::move(judged.facts), judged.scoring_s,
+          notice.archive_s + judged.read_s + writing.seconds(), notice.generation_s, std::move(own),
+          std::move(rollouts), notice.figures});
   if (kept) kept_->keep(files.shard.path, std::move(judged.shard), std::move(judged.scores));
 }
 

@@ -24,6 +24,7 @@ void append(GradedShard& whole, GradedShard part) {
   expect(part.notice.aggregated == whole.notice.aggregated, "the parts of a file are of one round");
   merge_derived(whole.notice.derived, std::move(part.notice.derived));
   whole.notice.generation_s.merge(part.notice.generation_s);
+  whole.notice.figures.add(part.notice.figures);
   if (part.notice.cut || whole.notice.cut) {
     whole.notice.cut = true;
     return;

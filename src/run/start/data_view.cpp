@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/text/joined.hpp"
 #include "base/text/json.hpp"
+#include "environment/chosen.hpp"
 #include "reward/verifier.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/folder/run_folder.hpp"
@@ -105,7 +106,8 @@ DataView view_data(RunConfig config) {
       reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier),
       config.task, config.reward);
   const bool has_model = !config.model.path.empty() || !config.run.init_from.empty();
-  const text::PromptFormat format(config.text, text_source(config));
+  const text::PromptFormat format(config.text, text_source(config),
+                                  environment::tool_schemas(config));
   view.layout = layouts_of(view.tally), view.verifier = grader.name();
   view.train = prompts.train.size(), view.validation = prompts.validation.size(),
   view.heldout = prompts.heldout.size();

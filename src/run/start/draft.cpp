@@ -59,9 +59,10 @@ void check_variables(const RunContext& context, JobKind kind) {
 }
 
 /// Components of the run's verdicts; empty where they come from an archive, which names its own.
-std::vector<std::string> known_components(const RunConfig& config, const reward::Grader& grader) {
+std::vector<std::string> known_components(const RunConfig& config, const Grading& grading) {
   if (!config.train.from_archive.empty()) return {};
-  auto names = grader.components();
+  auto names = grading.grader->components();
+  names.insert(names.end(), grading.environment.begin(), grading.environment.end());
   if (!config.judge.model.empty()) names.push_back(config.judge.component);
   return names;
 }
@@ -95,7 +96,7 @@ void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faul
       check_predictions(draft.config, draft.texts.prompts.train, *named.objective);
     });
   faults.check({"checkpoint.keep_best", "eval.pass_k"}, [&] {
-    check_keep_best(draft.config, known_components(draft.config, *draft.grading.grader));
+    check_keep_best(draft.config, known_components(draft.config, draft.grading));
   });
   if (!faults.empty()) return;  // the next checks read the tokens of complete texts
   faults.check({"experts.share"}, [&] {

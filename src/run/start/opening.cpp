@@ -9,7 +9,6 @@
 #include "io/origin.hpp"
 #include "io/source.hpp"
 #include "method/method.hpp"
-#include "reward/command/graders.hpp"
 #include "run/checkpoint/part_check.hpp"
 #include "run/context/numerics.hpp"
 #include "run/context/question_forms.hpp"
@@ -18,20 +17,19 @@
 #include "run/coordinator/kept_folder.hpp"
 #include "run/coordinator/make_scheduler.hpp"
 #include "run/folder/branch_leftovers.hpp"
-#include "run/folder/grader_files.hpp"
 #include "run/folder/recorded_settings.hpp"
 #include "run/folder/run_folder.hpp"
 #include "run/folder/start_directory.hpp"
 #include "run/judge/judge_model.hpp"
 #include "run/start/branch.hpp"
 #include "run/start/draft.hpp"
+#include "run/start/programs.hpp"
 #include "run/start/resumed_archive.hpp"
 #include "run/start/start_checks.hpp"
 #include "run/step/archived_steps.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "task/rows/file_list.hpp"
 #include "task/sources.hpp"
-#include "text/answer/accepted_answers.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -226,26 +224,6 @@ void tell_text(const RunContext& context) {
                  context.texts.forms.front()->opening));
 }
 
-/// Asks the command of the run for one verdict now, so that a command that is missing, crashes or
-/// answers wrongly is noticed before the warm start.
-void check_command(const RunContext& context, reward::Spawner* spawner) {
-  if (!context.grading.grader->is_command()) return;
-  expect(spawner != nullptr, "a job with a command was given what starts it");
-  const auto& prompts = context.texts.prompts.train.empty() ? context.texts.prompts.heldout
-                                                            : context.texts.prompts.train;
-  const Prompt& prompt = prompts.at(0);
-  const std::string answer = text::first_accepted(prompt.answer);
-  const auto verdict = reward::try_command(*spawner, context.config.reward,
-                                           {"check/0/0/0/0", prompt.text, answer, prompt.answer,
-                                            context.texts.prompts.extra_of(prompt)});
-  if (verdict.reply.undecided || !verdict.reply.correct)
-    log_warning(
-        "reward.command says of a response that is nothing but the reference answer \"{}\": {}{}",
-        excerpt(answer), verdict.reply.undecided ? "no verdict" : "wrong",
-        verdict.reply.reason.empty() ? "" : fmt::format(" ({})", verdict.reply.reason));
-  else log_info("reward.command judged a reference answer in {:.2f} s", verdict.seconds);
-}
-
 /// Warns that a run for which neither the run file nor a flag names a task learns the built-in one,
 /// which nobody should find out from the result.
 void tell_unnamed_task(const JobRequest& request, const GivenSettings& given) {
@@ -374,7 +352,7 @@ OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
                                                // text.template and train.micro_batch_tokens
   complete_job(*opening.context, shape);
   opening.context->layout.nodes = share.nodes;
-  check_command(*opening.context, request.spawner);
+  try_programs(*opening.context, request);
   if (!config.judge.model.empty()) {
     const LongPhase phase("reading the judge in " + config.judge.model);
     const auto judge = identify_judge(config.judge, config.run.numerics);
@@ -423,15 +401,8 @@ OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
   opening.context->rank_zero.numerics = numerics_of_run(config, state);
   if (opening.context->rank_zero.numerics.size() > 1)
     opening.context->identity.numerics = to_json(opening.context->rank_zero.numerics);
-  const auto& graders = opening.context->rank_zero.graders =
-      find_grader_files(config.reward.command);
-  if (const auto changes = changes_of(state.graders, graders);
-      checkpoint && !state.graders.empty() && !changes.empty())
-    log_warning(
-        "the grader is not what it was at the last start: {}; answers from here on may be judged otherwise than those before",
-        changes);
+  note_programs(*opening.context, checkpoint ? &state : nullptr);
   opening.context->identity.parent = state.parent;
-  if (!graders.empty()) opening.context->identity.grader = to_json(graders);
   const bool compared =
       open_run_folder(config, resume || branch, checkpoint ? checkpoint->name() : "");
   record_directory(config.run.dir);
@@ -466,7 +437,8 @@ OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
   opening.preamble.judge = opening.context->identity.judge,
   opening.preamble.numerics = opening.context->identity.numerics;
   opening.preamble.parent = opening.context->identity.parent,
-  opening.preamble.grader = opening.context->identity.grader;
+  opening.preamble.grader = opening.context->identity.grader,
+  opening.preamble.environment = opening.context->identity.environment;
   opening.preamble.arithmetic = arithmetic_of(config.run.numerics);
   opening.preamble.toml = bind(config).to_toml();
   return opening;
@@ -474,7 +446,7 @@ OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
 
 void take_identity(const Preamble& first, io::RunIdentity& own) {
   own.weights_hash = first.weights_hash, own.judge = first.judge, own.numerics = first.numerics;
-  own.parent = first.parent, own.grader = first.grader;
+  own.parent = first.parent, own.grader = first.grader, own.environment = first.environment;
 }
 
 int thread_count(const RunConfig& config, const comm::NodeShare& share) {

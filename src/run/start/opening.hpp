@@ -20,13 +20,13 @@ struct Preamble {
   bool sends_rollouts = false;
   std::string diversity;
   std::string toml, checkpoint, weights_hash, data_hash, judge, arithmetic, numerics, parent,
-      grader;
+      grader, environment;
   MaskOrigin mask;
 
   template <class A>
   void serialize(A& ar, unsigned) {
     ar& exit_code& sends_rollouts& diversity& toml& checkpoint& weights_hash& data_hash& judge&
-        arithmetic& numerics& parent& grader& mask;
+        arithmetic& numerics& parent& grader& environment& mask;
   }
 };
 

@@ -19,6 +19,7 @@
 #include "run/folder/run_folder.hpp"
 #include "run/generation/guide.hpp"
 #include "run/judge/judge_model.hpp"
+#include "run/start/environment_checks.hpp"
 #include "run/start/unread_settings.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "run/update/auxiliary_models.hpp"
@@ -129,25 +130,32 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
-/// Checks that the program of reward.command can be started, and that verdicts of the judge can be
-/// read.
+/// Checks that the program of a command can be started.
+void check_program(const char* key, const std::vector<std::string>& command, const char* why) {
+  if (command.empty() || command.front().empty()) return;
+  const std::string& program = command.front();
+  const bool is_path = program.find('/') != std::string::npos;
+  require<ConfigError>(
+      can_be_started(program),
+      fmt::format(
+          "{} begins with {}, {}", key, program,
+          is_path ? "which is no program that may be run here" : "which PATH does not have"),
+      why,
+      program.find(' ') != std::string::npos
+          ? fmt::format("write each word in quotes of its own: {} = [\"{}\"]", key,
+                        fmt::join(words_of(program), "\", \""))
+      : !is_path && can_be_started("./" + program)
+          ? fmt::format("write ./{}: a name without a slash is looked for in PATH alone", program)
+          : "correct it, or make the file executable with chmod +x");
+}
+
+/// Checks that the programs of commands can be started, and that verdicts of the judge can be read.
 void check_judges(const RunConfig& c, Faults& faults) {
   faults.check({"reward.command"}, [&] {
-    if (c.reward.command.empty() || c.reward.command.front().empty()) return;
-    const std::string& program = c.reward.command.front();
-    const bool is_path = program.find('/') != std::string::npos;
-    require<ConfigError>(
-        can_be_started(program),
-        fmt::format(
-            "reward.command begins with {}, {}", program,
-            is_path ? "which is no program that may be run here" : "which PATH does not have"),
-        "no answer could be judged",
-        program.find(' ') != std::string::npos
-            ? fmt::format("write each word in quotes of its own: reward.command = [\"{}\"]",
-                          fmt::join(words_of(program), "\", \""))
-        : !is_path && can_be_started("./" + program)
-            ? fmt::format("write ./{}: a name without a slash is looked for in PATH alone", program)
-            : "correct it, or make the file executable with chmod +x");
+    check_program("reward.command", c.reward.command, "no answer could be judged");
+  });
+  faults.check({"environment.command"}, [&] {
+    check_program("environment.command", c.environment.command, "nobody would answer the policy");
   });
   faults.check({"judge.extract", "judge.scale", "judge.kind", "judge.model"}, [&] {
     if (!c.judge.model.empty() && c.judge.kind == "judge")
@@ -254,7 +262,7 @@ Named check_start(const RunConfig& config, JobKind kind, Faults& faults) {
                [&] { named.policy = policy_without_prompts(config); });
   const method::Objective* const objective = named.objective.get();
   check_judges(config, faults);
-  check_missing_parts(config, faults);
+  check_environment(config, objective, faults);
   if (kind != JobKind::eval && is_new(config, faults)) check_new_run(config, named, faults);
   faults.need(
       {"replay.share", "train.from_archive"},

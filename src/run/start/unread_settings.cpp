@@ -3,6 +3,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
+#include "environment/chosen.hpp"
 #include "method/columns.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "reward/verifier.hpp"
@@ -70,7 +71,8 @@ bool draws_levels(const NewRun& r) {
   return !has_rows(r) && (!is_arithmetic(r) || r.config.task.digits.empty());
 }
 bool runs_programs(const NewRun& r) {
-  return r.config.reward.command.empty() && reward::runs_code(verifier_of(r.config));
+  const bool judges = r.config.reward.command.empty() && reward::runs_code(verifier_of(r.config));
+  return judges || environment::needs_sandbox(r.config);
 }
 bool has_command(const NewRun& r) { return !r.config.reward.command.empty(); }
 bool has_judge(const NewRun& r) { return !r.config.judge.model.empty(); }
@@ -123,8 +125,7 @@ constexpr const char *kSetWarmStart = "leave it out, or set sft.steps",
 const std::vector<Row>& rows() {
   static const Faults::Keys by_objective{"objective."}, by_task{"task.name"},
       by_command{"reward.command"}, by_sft{"sft.steps", "model.path", "run.init_from"};
-  static const Faults::Keys by_verifier{"task.name", "reward.verifier", "reward.command"},
-      by_train{"train.steps"}, by_archive{"train.from_archive"};
+  static const Faults::Keys by_train{"train.steps"}, by_archive{"train.from_archive"};
   static const Faults::Keys by_pass{"second_pass.kind"},
       by_placement{"second_pass.kind", "second_pass.placement"},
       by_reference{"objective.", "second_pass.kind"};
@@ -225,8 +226,9 @@ const std::vector<Row>& rows() {
        kSetCommand},
       {{"sandbox."},
        runs_programs,
-       by_verifier,
-       "the verifier runs no programs",
+       {"task.name", "reward.verifier", "reward.command", "environment.tools",
+        "environment.command", "environment.sandbox"},
+       "neither the verifier nor the environment runs programs in it",
        "leave it out, or choose a task whose answers are programs"},
       {{"judge."},
        has_judge,
@@ -668,34 +670,6 @@ void check_shapes(const RunConfig& config, bool is_new, Faults& faults) {
     tell("model.initializer_range",
          fmt::format("model.initializer_range is {}, and weights are read from {}: none is drawn",
                      stated.initializer_range, folder.string()));
-}
-
-namespace {
-
-/// A setting that turns on a part which this program does not have. The change that brings the
-/// part takes its rows away.
-struct MissingPart {
-  std::string_view key;
-  bool (*is_on)(const RunConfig& config);
-  const char* lacking;
-};
-constexpr MissingPart kMissingParts[] = {
-    {"task.name",
-     [](const RunConfig& c) { return task::find_task(c.task.name).environment != nullptr; },
-     "no part of this program holds conversations"},
-    {"environment.name", [](const RunConfig& c) { return !c.environment.name.empty(); },
-     "no part of this program holds conversations"},
-    {"environment.command", [](const RunConfig& c) { return !c.environment.command.empty(); },
-     "no part of this program holds conversations"},
-};
-
-}  // namespace
-
-void check_missing_parts(const RunConfig& config, Faults& faults) {
-  for (const MissingPart& part : kMissingParts)
-    if (faults.are_sound({part.key}) && part.is_on(config))
-      faults.tell(part.key, error_message(fmt::format("{} is set, but {}", part.key, part.lacking),
-                                          "nothing would read it", "leave it out"));
 }
 
 void check_unread_settings(const RunConfig& config, const method::Objective* objective,

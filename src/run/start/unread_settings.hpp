@@ -14,10 +14,6 @@ namespace rollcall::run {
 void check_unread_settings(const RunConfig& config, const method::Objective* objective,
                            Faults& faults);
 
-/// Adds a fault for each setting that turns on a part which this program does not have, in jobs of
-/// every kind: without that part an evaluation, too, would be another one.
-void check_missing_parts(const RunConfig& config, Faults& faults);
-
 /// Adds a fault for each shape setting that differs from the files of a model that is read; the
 /// files count. Where --set names the model, a setting of the run file is only warned of, because
 /// one run file may serve for a model that is read and for one that is made. All settings are only

@@ -11,6 +11,7 @@
 #include "run/step/micro_batch_packing.hpp"
 #include "run/step/step_wire.hpp"
 #include "run/step/turn_columns.hpp"
+#include "run/step/turn_figures.hpp"
 #include "run/step/undecided.hpp"
 
 #include <fmt/format.h>
@@ -334,6 +335,7 @@ class KeptFigures {
 
 std::map<std::string, double> rollout_metrics(const StepBatch& own) {
   KeptFigures kept;
+  TurnFigures talks;
   double groups = 0.0, rollouts = 0.0, correct = 0.0, tokens = 0.0, truncated = 0.0, compared = 0.0,
          equal = 0.0;
   std::map<PromptId, std::pair<double, double>> prompts;  // numbers of rollouts and of correct ones
@@ -355,7 +357,7 @@ std::map<std::string, double> rollout_metrics(const StepBatch& own) {
       rollouts += 1.0, correct += scores[i].correct ? 1.0 : 0.0,
           tokens += double(policy_tokens(rollout));
       truncated += rollout.finish == FinishReason::length ? 1.0 : 0.0;
-      kept.add(rollout);
+      kept.add(rollout), talks.add(rollout);
     }
     if (scores.size() < 2) continue;
     compared += 1.0;
@@ -374,7 +376,7 @@ std::map<std::string, double> rollout_metrics(const StepBatch& own) {
       {"response_length/clip_ratio", truncated / n}};
   if (groups > 0) metrics["train/distinct_prompts_share"] = double(prompts.size()) / groups;
   if (compared > 0) metrics["train/frac_reward_zero_std"] = equal / compared;
-  kept.write(metrics);
+  kept.write(metrics), talks.write(metrics);
   return metrics;
 }
 

@@ -81,7 +81,7 @@ inline const Derivation& asked_for(const Group& group, const Rollout& rollout) {
 /// train/distinct_prompts_share (prompts over groups), response_length/mean [tokens],
 /// response_length/clip_ratio (cut off at the token limit). Where sampling left tokens out, also
 /// rollout/kept_mass_mean and _min over policy tokens, and rollout/kept_tokens_mean where the files
-/// list the tokens that were kept.
+/// list the tokens that were kept. Of conversations also those of turn_figures.hpp.
 std::map<std::string, double> rollout_metrics(const StepBatch& own);
 std::int64_t policy_tokens(const Rollout& rollout);
 std::vector<std::int32_t> policy_ids(const Rollout& rollout);  ///< the tokens of its policy turns

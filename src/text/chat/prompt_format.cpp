@@ -203,7 +203,7 @@ std::string PromptFormat::answer_text(std::span<const std::int32_t> tokens) cons
 
 std::vector<std::int32_t> PromptFormat::chat_tokens(const Conversation& conversation) const {
   Conversation shown = conversation;
-  if (!tools_.is_null()) shown.variables.emplace("tools", tools_);
+  if (!tools_.is_null() && !shown.variables.contains("tools")) shown.variables["tools"] = tools_;
   return files_.tokenizer->encode(texts_.render(shown, Ending::open) + section_.assistant_prefix);
 }
 

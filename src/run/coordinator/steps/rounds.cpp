@@ -8,6 +8,7 @@
 #include "run/messages/purposes.hpp"
 #include "scheduling/composed.hpp"
 #include "sizing/aggregators.hpp"
+#include "sizing/lengths.hpp"
 
 #include <fmt/format.h>
 
@@ -52,10 +53,13 @@ Round Rounds::run(std::vector<StepPlan> plans, HeardRewards* heard) {
   const std::string whole = fmt::format("{} round {}", name, plans.front().round);
   const StepTimes times = purpose == Purpose::eval ? StepTimes{} : step_->times();
   const bool aggregated = sizing::aggregates(context_->config, context_->layout);
+  // At most: the prompts of a round differ in length.
+  const std::int64_t answer =
+      sizing::answer_tokens(context_->config, context_->models.policy.max_position_embeddings, 0);
   std::size_t expected = 0;  // files that will be stored, each with one notice
   for (StepPlan& plan : plans) {
     const bool together = aggregated && is_trained_on(plan.purpose);
-    expected += send_round(*mail_, context_->layout, std::move(plan), times, together);
+    expected += send_round(*mail_, context_->layout, std::move(plan), times, together, answer);
   }
   Round round;
   std::vector<GroupReport> reports, greedy;
@@ -73,6 +77,7 @@ Round Rounds::run(std::vector<StepPlan> plans, HeardRewards* heard) {
     state_->unpacked.push_back({notice.report.purpose, step, notice.files});
     round.scoring_s = std::max(round.scoring_s, notice.scoring_s);
     add(round.verdicts, notice.verdicts);
+    round.figures.add(notice.figures);
     records_->add(notice.verdicts);
     if (heard != nullptr) heard->add(notice.rollouts);
     std::move(notice.specimens.begin(), notice.specimens.end(),

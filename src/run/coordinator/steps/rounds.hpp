@@ -33,6 +33,7 @@ struct Round {
   std::map<std::string, double> second_pass{};  ///< metrics of a step's second pass
   scheduling::Training training{};              ///< how the groups of a whole step train
   VerdictFacts verdicts{};
+  DriverFigures figures{};    ///< summed over the generation ranks
   double generation_s = 0.0;  ///< sampling on the slowest rank. For a whole step this and the next
                               ///< three are sums over its rounds.
   double generation_mean_s = 0.0;           ///< mean over the ranks that sampled

@@ -27,7 +27,7 @@ struct Storing {
 };
 
 Storing storing_of(const std::vector<std::span<const GroupPlan>>& shares,
-                   const comm::StageLayout& layout, std::int64_t max_new_tokens, bool together) {
+                   const comm::StageLayout& layout, std::int64_t answer_tokens, bool together) {
   const auto& generators = layout.of(comm::Stage::generation);
   Storing storing;
   std::int64_t largest = 0;  // rollouts of the largest share
@@ -36,7 +36,7 @@ Storing storing_of(const std::vector<std::span<const GroupPlan>>& shares,
     storing.ranks.push_back(generators[i]);
     largest = std::max(largest, rollouts_of(shares[i]));
   }
-  const bool fits = largest * std::int64_t(sizing::kMostAggregated) * max_new_tokens <=
+  const bool fits = largest * std::int64_t(sizing::kMostAggregated) * answer_tokens <=
                     sizing::kMostAggregatedTokens;
   storing.by = together && fits ? sizing::aggregators(layout, storing.ranks) : storing.ranks;
   storing.shards.resize(std::size_t(layout.ranks));
@@ -59,12 +59,12 @@ std::vector<std::span<const GroupPlan>> deal(std::span<const GroupPlan> groups, 
 }
 
 std::size_t send_round(Mailbox& mail, const comm::StageLayout& layout, StepPlan plan,
-                       const StepTimes& times, bool together) {
+                       const StepTimes& times, bool together, std::int64_t answer_tokens) {
   const auto groups = std::move(plan.groups);
   const auto derived = std::move(plan.derived);
   RoundPlan share{std::move(plan), times};  // what all shares have in common
   const auto shares = deal(groups, layout.of(comm::Stage::generation).size());
-  const auto storing = storing_of(shares, layout, share.sampling.max_new_tokens, together);
+  const auto storing = storing_of(shares, layout, answer_tokens, together);
   std::size_t files = 0, sent = 0;
   for (const auto& stretch : shares) {
     if (stretch.empty()) continue;

@@ -7,6 +7,7 @@
 #include "run/messages/messages.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -17,10 +18,11 @@ namespace rollcall::run {
 std::vector<std::span<const GroupPlan>> deal(std::span<const GroupPlan> groups, std::size_t ranks);
 
 /// Sends to every generation rank with a share of the round that share and what all shares have in
-/// common. `together`: ranks that share memory may store what they sample as one file. Returns the
-/// number of files that will come back, each with one notice.
+/// common. `together`: ranks that share memory may store what they sample as one file, unless that
+/// were too large at `answer_tokens` for each rollout. Returns the number of files that will come
+/// back, each with one notice.
 std::size_t send_round(Mailbox& mail, const comm::StageLayout& layout, StepPlan plan,
-                       const StepTimes& times, bool together);
+                       const StepTimes& times, bool together, std::int64_t answer_tokens);
 
 /// Sends the plan `head` to the update ranks (world ranks, ascending), each with the files that it
 /// reads. The first one also gets the files of the others, and how each group trains.

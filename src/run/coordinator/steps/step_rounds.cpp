@@ -39,6 +39,7 @@ double lowest_of(const Round& rounds) {
 /// prompts, since the scheduler receives them next.
 void add_round(Round& all, Round& round) {
   add(all.verdicts, round.verdicts);
+  all.figures.add(round.figures);
   scheduling::merge_reports(all.reports, round.reports);
   scheduling::merge_reports(all.greedy, std::move(round.greedy));
   std::move(round.files.begin(), round.files.end(), std::back_inserter(all.files));

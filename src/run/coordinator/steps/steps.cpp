@@ -70,6 +70,16 @@ void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFa
                           double(seconds.size()) / std::max(scoring_s, 1e-9));
 }
 
+/// Adds what talking with the environment cost. The figures of turns are those of rollouts.
+void add_figures(report::MetricRow& row, const DriverFigures& figures) {
+  row.values.emplace_back("environment/lost", double(figures.lost));
+  row.values.emplace_back("environment/restarted", double(figures.restarted));
+  row.values.emplace_back(
+      "perf/environment_answer_ms",
+      1e3 * figures.answered_s / double(std::max<std::int64_t>(figures.turns, 1)));
+  row.values.emplace_back("timing_s/environment_wait", figures.waited_s);
+}
+
 }  // namespace
 
 Steps::Steps(const RunContext& context, const Parts& parts, Updates updates)
@@ -172,6 +182,7 @@ report::MetricRow Steps::train() {
   add_times(row, round, report, took_s, weights_s);
   if (sampling)
     add_verdicts(row, context_->grading.grader->name(), round.verdicts, round.scoring_s);
+  if (sampling && context_->texts.turns) add_figures(row, round.figures);
   row.values.emplace_back("timing_s/update_compute_mean", report.compute_mean_s);
   row.values.emplace_back("timing_s/update_compute_max", report.compute_max_s);
   if (sampling) {

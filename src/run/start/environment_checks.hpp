@@ -1,0 +1,14 @@
+// Checks of settings for runs whose rollouts are conversations.
+#pragma once
+
+#include "core/run_config.hpp"
+#include "method/method.hpp"
+
+namespace rollcall::run {
+
+/// Refuses an environment that the program does not have or that plays other prompts, a verifier
+/// that leaves its verdict to an environment in a run without one, and parts of a run that know
+/// single answers alone. `objective`: null where its settings are wrong.
+void check_environment(const RunConfig& config, const method::Objective* objective, Faults& faults);
+
+}  // namespace rollcall::run
