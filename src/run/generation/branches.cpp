@@ -44,7 +44,8 @@ void leave(std::span<const std::int32_t> words, OpenRollout& leaf, model::Branch
   }
   branch.said.assign(words.begin(), words.end());
   branch.most = room;
-  leaf.turns.push_back({.end = branch.sampled, .said = branch.said});
+  PlayedTurn& shared = leaf.turns.emplace_back();
+  shared.end = branch.sampled, shared.said = branch.said;
 }
 
 /// A fork of a conversation goes on with the turn that it parts in, or after what was said before.
