@@ -50,8 +50,8 @@ struct RoutedCost {
   }
 
  private:
-  double moved(const Step& step, const char* name, const at::Tensor& x, double share) const {
-    const double own = at::quantile(x, share).item<double>(), before = step.statistic(name, own);
+  double moved(const Step& step, const char* end, const at::Tensor& x, double share) const {
+    const double own = at::quantile(x, share).item<double>(), before = step.statistic(end, own);
     return before + rate * (own - before);
   }
 };
