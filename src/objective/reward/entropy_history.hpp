@@ -44,9 +44,9 @@ struct EntropyHistory {
     return none;
   }
 
-  /// The statistic `name` of turns of this index.
-  static std::string of_turn(const char* name, std::int64_t index) {
-    return index == 0 ? name : fmt::format("{}/{}", name, index);
+  /// The name of a statistic for turns of this index.
+  static std::string of_turn(const char* statistic, std::int64_t index) {
+    return index == 0 ? statistic : fmt::format("{}/{}", statistic, index);
   }
 
  private:

@@ -50,8 +50,8 @@ struct RoutedCost {
   }
 
  private:
-  double moved(const Step& step, const char* bound, const at::Tensor& x, double share) const {
-    const double own = at::quantile(x, share).item<double>(), before = step.statistic(bound, own);
+  double moved(const Step& step, const char* end, const at::Tensor& x, double share) const {
+    const double own = at::quantile(x, share).item<double>(), before = step.statistic(end, own);
     return before + rate * (own - before);
   }
 };

@@ -306,7 +306,7 @@ TEST(WorksWhen, datamind_is_either_loss_at_the_ends_of_the_mixture) {
   for (const auto& r : step.rollouts)
     for (std::size_t t = 0; t < r.length(); ++t, ++token) {
       EXPECT_NEAR(supervised[token], r.expert == 1.0 ? -1.0 / solutions : 0.0, 1e-12);
-      if (r.expert == 1.0) EXPECT_EQ(rl[token], 0.0);
+      EXPECT_EQ(r.expert * rl[token], 0.0);
     }
 }
 
