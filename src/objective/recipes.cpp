@@ -492,6 +492,9 @@ const std::vector<Recipe>& recipes() {
     {"aepo", "Agentic Entropy-Balanced Policy Optimization", "arXiv:2510.14545", 2025,
       {"none", "group_norm", "token", "gradient_preserving", "entropy_lift", "token-mean", "none"}, {{"clip_high", "0.2"}, {"dual_clip", "0"}, {"below", "clipped"}},
       "the budget of forks by the entropies of question and calls and the penalty of consecutive forks, and the paper's own weight of entropy, which was not found"},
+    {"branchgrpo", "BranchGRPO: advantages by the depth of a tree", "arXiv:2509.06040", 2025,
+      {"none", "tree_center", "token", "clip", "none", "token-mean", "none"}, {},
+      "diffusion, leaves that weigh by their log-probs, and pruning of paths and depths from the gradient"},
   };
   // clang-format on
   return table;
