@@ -124,7 +124,7 @@ struct StepColumns {
                                       ///< (the proximal policy)
   std::vector<double> rollout_logprob{};  ///< [N] log-prob stored by generation; equals old_logprob
                                           ///< on-policy
-  std::vector<std::int64_t> truncated{};  ///< [B] 1: ended by the token limit
+  std::vector<std::int64_t> truncated{};  ///< [B] 1: ended by the limit of tokens, or of turns
   double max_new_tokens = 0;              ///< horizon H, in tokens
   std::vector<std::int64_t> replayed{};   ///< [B] 1: sampled in an earlier step and trained on
                                           ///< again; only metrics read this column

@@ -27,7 +27,7 @@ struct StepColumns {
   at::Tensor old_logprob;     ///< [N] log-prob under the policy at the start of the update (the
                               ///< proximal policy)
   at::Tensor rollout_logprob;  ///< [N] log-prob stored by generation; equals old_logprob on-policy
-  at::Tensor truncated;        ///< [B] bool: ended by the token limit
+  at::Tensor truncated;        ///< [B] bool: ended by the limit of tokens or turns
   double max_new_tokens = 0;   ///< horizon H, in tokens
   at::Tensor replayed{};       ///< [B] bool: sampled in an earlier step and trained on again;
                                ///< undefined: none. Only metrics look at it

@@ -175,7 +175,8 @@ class ColumnBuilder {
       made_.reward.push_back(score.reward);
       made_.group.push_back(groups_);
       made_.prompt_level.push_back(group.level);
-      made_.truncated.push_back(rollout.finish == FinishReason::length ? 1 : 0);
+      made_.truncated.push_back(
+          rollout.finish == FinishReason::length || rollout.finish == FinishReason::turns ? 1 : 0);
       // Each rollout has an address of its own, so that draws for it do not depend on which others
       // are in the step.
       const GroupId& id = sampled_in(group, rollout);

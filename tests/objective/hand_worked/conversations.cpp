@@ -33,6 +33,13 @@ PlainStep with_void_turn() {
   return step;
 }
 
+/// worked_step() whose second rollout was cut off.
+PlainStep with_cut() {
+  PlainStep step = worked_step();
+  step.rollouts[1].truncated = true;
+  return step;
+}
+
 /// Both begin with the same action in the same state.
 PlainStep with_shared_step() {
   PlainStep step = two_conversations();
@@ -181,6 +188,8 @@ HandWorkedTable worked_conversations() {
   return {
       // The second leaves loss and denominator: two tokens with A = a.
       {"simpletir", {-a, {-a / 2, -a / 2, 0.0, 0.0}, with_void_turn}},
+      // Two tokens stay, with the advantage that both rewards give them.
+      {"mini-o3", {(-1.2 - 0.9) * a / 2, {0.0, -0.9 * a / 2, 0.0}, with_cut}},
       // The shared first step has the mean of a and -a.
       {"salt-trajectory-graph", {of_advantages({0.0, a, 0.0, -a}, with_shared_step)}},
       // One call of one needed is worth 1, two are sin(2/3 pi).
