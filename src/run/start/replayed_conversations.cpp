@@ -120,18 +120,14 @@ void ReplayedConversations::open(const io::ArchivedGroup& archived, std::size_t 
   const Group& group = archived.group;
   const Rollout& rollout = group.rollouts[index];
   const Split split = split_of(archived.purpose);
-  Playing playing{.name = fmt::format("{} step {}, prompt {}, draw {}, sample {}",
-                                      io::text_of(archived.purpose), archived.step,
-                                      group.id.prompt.value, group.id.draw, rollout.sample),
-                  .prompt = {.id = group.id.prompt,
-                             .split = split,
-                             .level = group.level,
-                             .text = archived.prompt.text,
-                             .answer = archived.prompt.answer,
-                             .solution = {}},
-                  .stored = rollout,
-                  .actions = actions_of(rollout),
-                  .seeds = {}};
+  Playing playing;
+  playing.name =
+      fmt::format("{} step {}, prompt {}, draw {}, sample {}", io::text_of(archived.purpose),
+                  archived.step, group.id.prompt.value, group.id.draw, rollout.sample);
+  playing.prompt.id = group.id.prompt, playing.prompt.split = split;
+  playing.prompt.level = group.level, playing.prompt.text = archived.prompt.text;
+  playing.prompt.answer = archived.prompt.answer;
+  playing.stored = rollout, playing.actions = actions_of(rollout);
   std::int64_t policy = 0;
   std::size_t turn = 0;
   for (const ActionTurns& action : playing.actions) {
