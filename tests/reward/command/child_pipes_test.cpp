@@ -51,7 +51,8 @@ struct Reader {
 TEST(ChildPipes, AProcessThatLagsBehindCostsWhatItHasToRead) {
   constexpr std::size_t kLine = std::size_t{1} << 20U, kLag = 200000, kLines = 200;
   Reader reader;
-  const std::string line = std::string(kLine - 1, 'x') + "\n";
+  std::string line(kLine, 'x');
+  line.back() = '\n';
   reader.pipes.send(line);
   EXPECT_EQ(reader.read(kLine - kLag), line.substr(0, kLine - kLag));
   const std::size_t before = resident();
