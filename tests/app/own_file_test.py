@@ -119,7 +119,7 @@ def what_nobody_could_judge_is_told(harness):
     lines = [json.loads(line) for line in harness.succeed("archive", "export", run, "--purpose", "train").splitlines()]
     for line in lines:  # the way back to the row
         i = int(line["prompt"].split("+")[0])
-        wanted = {"line": i + 1} if i % 2 else {"id": f"row {i}", "data_source": "sums", "source": "sums"}
+        wanted = row(i) | ({"line": i + 1} if i % 2 else {})
         check(line["extra"] == wanted, f"{line['prompt']!r} has {line['extra']}, not {wanted}")
         check(line["shown"] != line["prompt"] and line["prompt"].strip() in line["shown"], f"the prompt as it was shown is {line['shown']!r}")
     check(len(lines) == 108, f"{len(lines)} rollouts")
