@@ -85,7 +85,7 @@ std::string graded_line(const reward::Verdict& verdict,
                                            : "wrong"},
                {"score", reply.score},
                {"reason", reply.reason},
-               {"extracted", nullptr}};
+               {"extracted", reply.extracted.empty() ? Json() : Json(reply.extracted)}};
   for (std::size_t k = 0; k < components.size(); ++k)
     line["components"][components[k]] = reply.components.at(k);
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -246,14 +246,18 @@ Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample
   alone.processes = 1;
   Graders graders(spawner, alone, {.errors = [&](std::size_t, std::string_view bytes) {
                     const std::lock_guard lock(mutex);
-                    if (errors.size() < kLongestReason)
-                      errors.append(bytes.substr(0, kLongestReason - errors.size()));
+                    errors.append(bytes);  // its end is kept: a traceback says there what happened
+                    if (errors.size() > kLongestReason)
+                      errors.erase(0, errors.size() - kLongestReason);
                   }});
   graders.add({sample});
   Verdict verdict = graders.await().second.front();
   const std::lock_guard lock(mutex);
+  if (const auto line = errors.find('\n');
+      errors.size() == kLongestReason && line + 1 < kLongestReason)
+    errors.erase(0, line + 1);  // npos + 1 is 0: the only line stays
   require<ConfigError>(
-      verdict.cause == Cause::replied,
+      verdict.cause == Cause::replied && !verdict.reply.failed,
       fmt::format("reward.command ({}) gives no verdict: {}", command_text(section.command),
                   verdict.reply.reason),
       "it was asked to judge the reference answer of a prompt before anything is trained",

@@ -26,6 +26,9 @@ struct Reply {
   std::string reason{};
   /// With undecided: the command was judging this answer, and its judging ended abnormally on it.
   bool ended = false;
+  /// The command itself failed on this answer: a run does not begin with such a reply.
+  bool failed = false;
+  std::string extracted{};  ///< the answer in the response, for majority votes; empty: not given
 };
 
 struct Answered {
