@@ -179,6 +179,22 @@ def an_evaluation_stops_at_once(harness):
             check("did not finish: it is made anew" in err and (out / "eval.json").exists(), f"the next one is refused: {err}")
 
 
+def an_evaluation_stops_while_it_judges(harness):
+    grader, asked, out = harness.work / "slow.py", harness.work / "slow.asked", harness.work / "stopped_judging"
+    grader.write_text(f"import json, sys, time\nfor line in sys.stdin:\n    open({str(asked)!r}, 'a').write('x')\n    time.sleep(0.3)\n"
+                      "    print(json.dumps({'id': json.loads(line)['id'], 'score': 1, 'correct': True}), flush=True)\n")
+    command = json.dumps([sys.executable, str(grader)])
+    process = harness.start("eval", run_of(harness), "--out", out, *sets(eval__samples=200, reward__command=command, reward__processes=1, run__threads=1))
+    deadline = time.monotonic() + 60
+    while (not asked.exists() or asked.stat().st_size < 4) and time.monotonic() < deadline:  # the first reference, and then answers
+        time.sleep(0.05)
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=90)
+    took = time.monotonic() - began
+    check(process.returncode == STOPPED and "the evaluation is not kept" in err and took < 10, f"{process.returncode} after {took:.1f} s: {err}")
+
+
 def an_evaluation_of_one_prompt_shows_progress(harness):
     """On a terminal the bar moves with rollouts that end, although all of them are of one round."""
     terminal, line = pty.openpty()
@@ -313,6 +329,7 @@ def a_folder_of_others_is_named_with_the_reason(harness):
 
 if __name__ == "__main__":
     main(the_example_of_the_readme_runs, an_unchanged_file_continues_its_run, functions_of_other_trainers_judge, what_nobody_could_judge_is_told, evaluations_work_from_anywhere, an_evaluation_stops_at_once,
+         an_evaluation_stops_while_it_judges,
          an_evaluation_of_one_prompt_shows_progress, all_rows_train_unless_something_validates, a_run_of_an_earlier_build_keeps_its_rows,
          rows_and_rollouts_find_each_other,
          a_failed_run_says_why, wrong_settings_are_told_at_once_and_first, costs_are_told, a_folder_of_others_is_named_with_the_reason)
