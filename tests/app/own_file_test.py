@@ -76,9 +76,9 @@ def functions_of_other_trainers_judge(harness):
         code, _, err, _ = harness.run("score", answers, "--command", sys.executable, adapter, place)
         check(code == FAILED and said in err and "Traceback" not in err, f"{place}: {code} {err}")
     (harness.work / "chat.py").write_text("def f(completions, prompts, **more):\n    return [float(c[0]['content'] == '4' and p[0]['role'] == 'user') for c, p in zip(completions, prompts)]\n")
-    asked = json.dumps({"id": "a", "prompt": "2+2?", "response": "4", "answer": "4"})  # `score` takes no word with dashes after --command
-    done = subprocess.run([sys.executable, adapter, f"{harness.work / 'chat.py'}:f", "--chat"], input=asked + "\n", capture_output=True, text=True)
-    check(json.loads(done.stdout)["correct"], f"messages do not reach the function: {done.stderr}")
+    answers.write_text(json.dumps({"prompt": "2+2?", "response": "4", "answer": "4"}) + "\n")
+    chat = verdicts("--command", sys.executable, adapter, f"{harness.work / 'chat.py'}:f", "--chat")  # all words after --command are the program's
+    check(chat[0]["verdict"] == "correct", f"messages do not reach the function: {chat}")
     answers.write_text(json.dumps({"response": "4", "answer": "4", "extra": 7}) + "\n")
     code, _, err, _ = harness.run("score", answers, "--command", sys.executable, adapter, rewards)
     check(code == MISCONFIGURED and "answers.jsonl:1: what is under \"extra\" is no object" in err, err)

@@ -255,8 +255,10 @@ void add_score(Command program) {
               "what stands before the answer, for --extract marker (verifier marked_answer)")
       .default_shown()
       .excludes(judge);
-  command.option("--command", flags->reward.command,
-                 "program and arguments that judge, as reward.command; must be the last option");
+  command
+      .option("--command", flags->reward.command,
+              "program and arguments that judge, as reward.command; must be the last option")
+      .takes_rest();
   command
       .option("--components", flags->reward.components,
               "components that the command reports beside correct")
