@@ -178,7 +178,7 @@ class Function:
         except Unusable as error:
             reason = str(error)
         except (Exception, SystemExit) as error:  # of the function: the next answer may be judged
-            print(traceback.format_exc(), end="", file=sys.stderr, flush=True)
+            os.write(2, traceback.format_exc().encode())  # in one piece: other processes write there too
             places = [place for place in traceback.extract_tb(error.__traceback__) if place.filename != __file__ and place.filename[0] != "<"]
             places = [place for place in places if pathlib.Path(place.filename).resolve().parent == self.folder] or places
             at = f" ({pathlib.Path(places[-1].filename).name}:{places[-1].lineno})" if places else ""
