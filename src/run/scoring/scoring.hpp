@@ -33,8 +33,8 @@ class ScoringStage {
   void on_own_shard(const ShardNotice& notice, RolloutShard shard);
   void on_judgement(const JudgeReply& reply);  ///< from the judge model
   void on_judged(GradedPart part);             ///< from a rank that this one stores shards for
-  /// Publishes shards that have all verdicts by now. Where a signal ends an evaluation, the others are
-  /// reported as cut, and nothing more is judged; a training step waits for its verdicts.
+  /// Publishes shards that have all verdicts by now. Where a signal ends an evaluation, the others
+  /// are reported as cut, and nothing more is judged; a training step waits for its verdicts.
   void progress();
   bool is_judging() const {
     return (command_ && command_->is_judging()) || (code_ && code_->is_judging());
