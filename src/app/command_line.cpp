@@ -98,6 +98,30 @@ void require_number(CLI::Option* option) {
     option->check(CLI::Validator([](std::string& word) { return number_fault<Number>(word); }, ""));
 }
 
+constexpr const char* kRest = "rest";  // name of the validator of options that take the rest
+constexpr char kAsText = '\x01';       // stands before a word that CLI11 must only pass on
+
+bool takes_rest(CLI::Option& option) {
+  try {
+    return option.get_validator(kRest) != nullptr;
+  } catch (const CLI::OptionNotFound&) {
+    return false;
+  }
+}
+
+/// Puts kAsText before the words that belong to an option which takes the rest.
+void keep_rest(CLI::App& program, Words& words) {
+  CLI::App* app = &program;
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    for (auto* command : app->get_subcommands([](CLI::App*) { return true; }))
+      if (command->get_name() == *word) app = command;
+    auto* option = word->starts_with("--") ? app->get_option_no_throw(*word) : nullptr;
+    if (option == nullptr || !takes_rest(*option)) continue;
+    for (++word; word != words.end(); ++word) word->insert(word->begin(), kAsText);
+    return;
+  }
+}
+
 /// The message for words that are not understood.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error, const Words& arguments) {
   std::string problem = error.what(), suggestion = "see " + help_of(app);
@@ -133,6 +157,14 @@ template Option Option::range(double, double);
 Option Option::positive() { return option_->check(CLI::PositiveNumber); }
 Option Option::non_negative() { return option_->check(CLI::NonNegativeNumber); }
 Option Option::one_of(const Words& choices) { return option_->check(CLI::IsMember(choices)); }
+Option Option::takes_rest() {
+  return option_->transform(CLI::Validator(
+      [](std::string& word) {
+        if (word.starts_with(kAsText)) word.erase(0, 1);
+        return std::string();
+      },
+      "", kRest));
+}
 Option Option::byte_size() { return option_->transform(CLI::AsSizeValue(false)); }
 Option Option::default_shown() { return option_->capture_default_str(); }
 Option Option::repeated() { return option_->allow_extra_args(false)->take_all(); }
@@ -213,16 +245,18 @@ Command CommandLine::program() { return {app_.get(), &chosen_}; }
 std::optional<int> CommandLine::read(int argc, char** argv) {
   // Old names of commands, which are accepted until version 0.4.
   constexpr std::pair<const char*, const char*> kOldCommands[] = {{"policies", "schedulers"}};
-  std::vector<char*> words(argv, argv + argc);
-  std::string now;
+  Words words(argv + 1, argv + argc);
   for (const auto& [old, name] : kOldCommands) {
-    if (argc < 2 || std::string_view(argv[1]) != old) continue;
+    if (words.empty() || words.front() != old) continue;
     log_warning("rollcall {} is called rollcall {} now; the old name goes with the next release",
                 old, name);
-    words[1] = (now = name).data();
+    words.front() = name;
   }
+  keep_rest(*app_, words);
+  std::vector<char*> kept{argv[0]};
+  for (std::string& word : words) kept.push_back(word.data());
   try {
-    app_->parse(argc, words.data());
+    app_->parse(int(kept.size()), kept.data());
   } catch (const CLI::CallForHelp& help) {
     return app_->exit(help);
   } catch (const CLI::ParseError& error) {

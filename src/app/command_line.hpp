@@ -38,6 +38,8 @@ class Option {
   Option positive();
   Option non_negative();
   Option one_of(const std::vector<std::string>& choices);
+  /// The option takes all words that follow, whatever they begin with. Its values are texts.
+  Option takes_rest();
   Option byte_size();                          ///< accepts 500G or 10T as well
   Option default_shown();                      ///< shows the present value in the help
   Option repeated();                           ///< takes one value for each time that the option is

@@ -102,6 +102,8 @@ double majority_at_k(const PromptOutcome& o, std::int64_t k) {
       o.answers.size() == o.correct.size() && 1 <= k && k <= std::int64_t(o.answers.size()),
       fmt::format("maj@{} of {} answers and {} verdicts", k, o.answers.size(), o.correct.size()),
       "each of the first k samples votes once", "draw at least k samples a prompt");
+  for (std::size_t i = 0; i < std::size_t(k); ++i)
+    if (o.correct[i] != 0 && o.answers[i].empty()) return std::numeric_limits<double>::quiet_NaN();
   const auto end = o.answers.begin() + k;
   std::ptrdiff_t most = 0;
   auto winner = end;

@@ -20,7 +20,8 @@ struct PromptOutcome {
 double pass_at_k(std::int64_t n, std::int64_t c, std::int64_t k);
 /// Whether the most frequent answer among the first k samples is correct, as 0 or 1. Ties go to the
 /// earliest answer, and an empty answer has no vote. As samples are exchangeable, the mean over
-/// prompts estimates maj@k without bias. NaN if answers were not kept.
+/// prompts estimates maj@k without bias. NaN if answers were not kept, or if a correct sample has
+/// none: then the verifier does not say what was answered, and there is no vote.
 double majority_at_k(const PromptOutcome& outcome, std::int64_t k);
 
 struct Interval {
@@ -50,8 +51,9 @@ Interval paired_gain(const std::vector<PromptOutcome>& before,
                      const std::vector<PromptOutcome>& after, std::int64_t k,
                      std::int64_t resamples, std::uint64_t seed);
 
-std::string to_json(const Evaluation& e);  ///< Keys pass_at_1, pass_at_8 (with k in the name),
-                                           ///< maj_at_8 and levels; intervals as *_ci95.
+/// Keys pass_at_1, pass_at_8 (with k in the name), maj_at_8 and levels; intervals as *_ci95. A
+/// maj@k that is not defined is null.
+std::string to_json(const Evaluation& e);
 /// Two evaluations side by side as a table for people, by level, with the rollouts that training
 /// spent on each level.
 std::string to_table(const Evaluation& before, const Evaluation& after,

@@ -75,7 +75,7 @@ std::string to_json(const Evaluation& e) {
   if (!e.extract.empty()) object["extract"] = e.extract;
   const auto add = [&](const std::string& name, const Interval& i) {
     object[name] = i.mean;  // NaN is written as null
-    object[name + "_ci95"] = {i.low, i.high};
+    if (!std::isnan(i.mean)) object[name + "_ci95"] = {i.low, i.high};
   };
   add("pass_at_1", e.pass_at_1);
   add(pass_k, e.pass_at_k);
@@ -90,14 +90,22 @@ std::string to_json(const Evaluation& e) {
 }
 
 std::string to_table(const Evaluation& e, const std::string& data) {
-  std::vector<Line> lines = {
-      {"level", "prompts", "pass@1", fmt::format("pass@{}", e.k), fmt::format("maj@{}", e.k)}};
+  std::vector<Line> lines = {{"level", "prompts", "pass@1", fmt::format("pass@{}", e.k)}};
   for (const auto& l : e.levels)
-    lines.push_back({fmt::format("{}", l.level), grouped(l.prompts), share(l.pass_at_1),
-                     share(l.pass_at_k), ""});
-  lines.push_back(
-      {"all", grouped(e.prompts), share(e.pass_at_1), share(e.pass_at_k), share(e.majority_at_k)});
-  return aligned(lines) + (data.empty() ? "" : fmt::format("questions: {}\n", data)) +
+    lines.push_back(
+        {fmt::format("{}", l.level), grouped(l.prompts), share(l.pass_at_1), share(l.pass_at_k)});
+  lines.push_back({"all", grouped(e.prompts), share(e.pass_at_1), share(e.pass_at_k)});
+  const bool votes = !std::isnan(e.majority_at_k.mean);
+  for (std::size_t i = 0; i < lines.size() && votes; ++i)
+    lines[i].push_back(i == 0                  ? fmt::format("maj@{}", e.k)
+                       : i + 1 == lines.size() ? share(e.majority_at_k)
+                                               : "");
+  return aligned(lines) +
+         (votes
+              ? ""
+              : fmt::format("maj@{}: not defined, since right responses have no extracted answer\n",
+                            e.k)) +
+         (data.empty() ? "" : fmt::format("questions: {}\n", data)) +
          (e.extract.empty() ? "" : fmt::format("answers found by: {}\n", e.extract));
 }
 

@@ -37,6 +37,7 @@ const char* color_of(const Interval* gain) {
 
 std::string result_tile(const std::string& name, const Interval* before, const Interval* after,
                         const Interval* gain) {
+  if (before && !std::isfinite(before->mean)) before = nullptr;
   const Interval* shown = after ? after : before;
   if (!shown || !std::isfinite(shown->mean)) return "";
   if (!before || !after) return tile(share(shown->mean), name + (after ? "" : " before training"));

@@ -59,7 +59,8 @@ class Grader {
   /// marks that the response has.
   Score score(const Prompt& prompt, std::string_view response, bool finished) const;
   /// The command's reply as a score: its reward is the command's score, its components are correct
-  /// and the command's own.
+  /// and the command's own. Its answer is the command's or, if that gives none, what the extraction
+  /// finds.
   Score score(const Reply& reply, std::string_view response, bool finished) const;
   Score undecided(std::string reason) const;  ///< a score of zeros without a verdict
   /// Why no response can be compared by value with the reference of this prompt; empty if one can.

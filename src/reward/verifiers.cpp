@@ -254,7 +254,9 @@ Score Grader::score(const Reply& reply, std::string_view response, bool finished
               .correct = reply.correct,
               .reason = reply.reason};
   score.components.insert(score.components.end(), reply.components.begin(), reply.components.end());
-  if (const auto found = extractor_.find(response, finished); found && found->complete)
+  score.answer = reply.extracted;
+  if (const auto found = extractor_.find(response, finished);
+      score.answer.empty() && found && found->complete)
     score.answer = found->text;
   return score;
 }

@@ -76,9 +76,9 @@ def functions_of_other_trainers_judge(harness):
         code, _, err, _ = harness.run("score", answers, "--command", sys.executable, adapter, place)
         check(code == FAILED and said in err and "Traceback" not in err, f"{place}: {code} {err}")
     (harness.work / "chat.py").write_text("def f(completions, prompts, **more):\n    return [float(c[0]['content'] == '4' and p[0]['role'] == 'user') for c, p in zip(completions, prompts)]\n")
-    asked = json.dumps({"id": "a", "prompt": "2+2?", "response": "4", "answer": "4"})  # `score` takes no word with dashes after --command
-    done = subprocess.run([sys.executable, adapter, f"{harness.work / 'chat.py'}:f", "--chat"], input=asked + "\n", capture_output=True, text=True)
-    check(json.loads(done.stdout)["correct"], f"messages do not reach the function: {done.stderr}")
+    answers.write_text(json.dumps({"prompt": "2+2?", "response": "4", "answer": "4"}) + "\n")
+    chat = verdicts("--command", sys.executable, adapter, f"{harness.work / 'chat.py'}:f", "--chat")  # all words after --command are the program's
+    check(chat[0]["verdict"] == "correct", f"messages do not reach the function: {chat}")
     answers.write_text(json.dumps({"response": "4", "answer": "4", "extra": 7}) + "\n")
     code, _, err, _ = harness.run("score", answers, "--command", sys.executable, adapter, rewards)
     check(code == MISCONFIGURED and "answers.jsonl:1: what is under \"extra\" is no object" in err, err)
@@ -119,7 +119,7 @@ def what_nobody_could_judge_is_told(harness):
     lines = [json.loads(line) for line in harness.succeed("archive", "export", run, "--purpose", "train").splitlines()]
     for line in lines:  # the way back to the row
         i = int(line["prompt"].split("+")[0])
-        wanted = {"line": i + 1} if i % 2 else {"id": f"row {i}", "data_source": "sums", "source": "sums"}
+        wanted = row(i) | ({"line": i + 1} if i % 2 else {})
         check(line["extra"] == wanted, f"{line['prompt']!r} has {line['extra']}, not {wanted}")
         check(line["shown"] != line["prompt"] and line["prompt"].strip() in line["shown"], f"the prompt as it was shown is {line['shown']!r}")
     check(len(lines) == 108, f"{len(lines)} rollouts")
@@ -177,6 +177,22 @@ def an_evaluation_stops_at_once(harness):
         if ranks == 1:
             _, _, err, _ = harness.run("eval", run_of(harness), "--out", out, *sets(eval__samples=8))
             check("did not finish: it is made anew" in err and (out / "eval.json").exists(), f"the next one is refused: {err}")
+
+
+def an_evaluation_stops_while_it_judges(harness):
+    grader, asked, out = harness.work / "slow.py", harness.work / "slow.asked", harness.work / "stopped_judging"
+    grader.write_text(f"import json, sys, time\nfor line in sys.stdin:\n    open({str(asked)!r}, 'a').write('x')\n    time.sleep(0.3)\n"
+                      "    print(json.dumps({'id': json.loads(line)['id'], 'score': 1, 'correct': True}), flush=True)\n")
+    command = json.dumps([sys.executable, str(grader)])
+    process = harness.start("eval", run_of(harness), "--out", out, *sets(eval__samples=200, reward__command=command, reward__processes=1, run__threads=1))
+    deadline = time.monotonic() + 60
+    while (not asked.exists() or asked.stat().st_size < 4) and time.monotonic() < deadline:  # the first reference, and then answers
+        time.sleep(0.05)
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=90)
+    took = time.monotonic() - began
+    check(process.returncode == STOPPED and "the evaluation is not kept" in err and took < 10, f"{process.returncode} after {took:.1f} s: {err}")
 
 
 def an_evaluation_of_one_prompt_shows_progress(harness):
@@ -313,6 +329,7 @@ def a_folder_of_others_is_named_with_the_reason(harness):
 
 if __name__ == "__main__":
     main(the_example_of_the_readme_runs, an_unchanged_file_continues_its_run, functions_of_other_trainers_judge, what_nobody_could_judge_is_told, evaluations_work_from_anywhere, an_evaluation_stops_at_once,
+         an_evaluation_stops_while_it_judges,
          an_evaluation_of_one_prompt_shows_progress, all_rows_train_unless_something_validates, a_run_of_an_earlier_build_keeps_its_rows,
          rows_and_rollouts_find_each_other,
          a_failed_run_says_why, wrong_settings_are_told_at_once_and_first, costs_are_told, a_folder_of_others_is_named_with_the_reason)

@@ -60,6 +60,9 @@ TEST(MajorityAtK, TheMostFrequentAnswerOfTheFirstK) {
   EXPECT_EQ(majority_at_k(outcome(1, {0, 0, 1}, {"", "", "x"}), 3), 1.0);  // no answer is no vote
   EXPECT_EQ(majority_at_k(outcome(1, {0, 0}, {"", ""}), 2), 0.0);
   EXPECT_TRUE(std::isnan(majority_at_k(outcome(1, {1, 0}), 2)));  // answers were not kept
+  EXPECT_TRUE(std::isnan(majority_at_k(outcome(1, {1, 0}, {"", "x"}), 2)))
+      << "nothing says its vote";
+  EXPECT_EQ(majority_at_k(outcome(1, {0, 1}, {"x", ""}), 1), 0.0);
   EXPECT_THROW(majority_at_k(o, 7), InputError);
 }
 
@@ -182,9 +185,9 @@ TEST(ToJson, KeysCarryTheK) {
   EXPECT_EQ(j.at("samples"), 160);
   EXPECT_EQ(j.at("levels").size(), 3U);
   EXPECT_TRUE(j.at("levels")[0].contains("pass_at_4"));
-  EXPECT_TRUE(nlohmann::json::parse(to_json(evaluate({outcome(1, {1})}, 1, 20, 1)))
-                  .at("maj_at_1")
-                  .is_null());
+  const auto without = nlohmann::json::parse(to_json(evaluate({outcome(1, {1}, {""})}, 1, 20, 1)));
+  EXPECT_TRUE(without.at("maj_at_1").is_null());
+  EXPECT_FALSE(without.contains("maj_at_1_ci95"));
 }
 
 TEST(ToTable, OneEvaluationNamesItsData) {
@@ -196,6 +199,14 @@ TEST(ToTable, OneEvaluationNamesItsData) {
         "answers found by: boxed\n"})
     EXPECT_NE(table.find(part), std::string::npos) << table;
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 1 + 3 + 1 + 2);
+}
+
+/// A grader that gives no extracted answer makes right responses alone.
+TEST(ToTable, WithoutExtractedAnswersThereIsNoMajority) {
+  const std::string table = to_table(
+      evaluate({outcome(1, {1, 1}, {"", ""}), outcome(2, {0, 0}, {"", ""})}, 2, 50, 1), "");
+  EXPECT_EQ(table.substr(0, table.find('\n')).find("maj@2"), std::string::npos) << table;
+  EXPECT_NE(table.find("maj@2: not defined"), std::string::npos) << table;
 }
 
 TEST(ToTable, AlignsAndTotals) {

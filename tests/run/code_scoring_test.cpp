@@ -107,6 +107,26 @@ TEST(CodeScoring, SlowCodeHoldsUpItsOwnShardAlone) {
   EXPECT_EQ(first.facts.slowest.at(0).sample, "train/1/0/0/0");
 }
 
+TEST(CodeScoring, WhatIsGivenUpIsNotJudgedAnyFurther) {
+  is_open = false, is_waiting = false;
+  Sandboxed s;
+  CodeScoring scoring(s.sources(), *s.context.threads.pool, 1);
+  ShardNotice first;
+  first.generation_s[3] = 1.5;
+  scoring.add(first, shard(1, {"wait", "throw"}), 0.0);
+  scoring.add({}, shard(2, {"throw"}), 0.0);
+  while (!is_waiting) std::this_thread::yield();
+  const std::jthread later([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    open_gate();
+  });
+  const auto notices = scoring.give_up();
+  EXPECT_TRUE(is_open) << "the program that runs is waited for";
+  ASSERT_EQ(notices.size(), 2U);
+  EXPECT_EQ(notices[0].generation_s, first.generation_s);
+  EXPECT_FALSE(scoring.is_judging());
+}
+
 TEST(CodeScoring, TellsWhatAVerdictThrew) {
   Sandboxed s;
   CodeScoring scoring(s.sources(), *s.context.threads.pool, 2);

@@ -127,6 +127,14 @@ TEST_P(Layouts, OfAPublicDataSetIsReadUnchanged) {
 
 INSTANTIATE_TEST_SUITE_P(All, Layouts, ::testing::ValuesIn(kDataSets));
 
+/// Also what became question, reference and worked solution, as graders of other trainers read it.
+TEST(LayoutTable, ARowKeepsAllOfItsFields) {
+  const PromptSet prompts = read_rows(section_of(kFolder + "openr1_math_220k.jsonl"));
+  const std::string extra = prompts.extra_of(prompts.train.front());
+  for (const char* field : {"\"problem\":", "\"solution\":", "\"answer\":", "\"uuid\":"})
+    EXPECT_NE(extra.find(field), std::string::npos) << field << " is not in " << extra;
+}
+
 TEST(LayoutTable, HasADataSetForEveryRow) {
   std::set<std::string> tried{"open_book_qa"};  // as arc, with another name for the question
   for (const DataSet& set : kDataSets) tried.insert(set.layout);

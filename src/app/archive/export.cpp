@@ -70,7 +70,7 @@ ordered_json reference_of(const std::string& stored) {
   return accepted.empty() ? ordered_json(text::only_answer(stored)) : ordered_json(accepted);
 }
 
-/// The other fields of the prompt's row in its file; null if the prompt does not come from a file.
+/// The prompt's row in its file; null if the prompt does not come from a file.
 ordered_json extra_of(const io::ShardPrompt& prompt) {
   const ordered_json extra = ordered_json::parse(prompt.extra, nullptr, false);
   return extra.is_discarded() ? ordered_json() : extra;

@@ -336,7 +336,8 @@ void add_rescore(Command command) {
   verb.option("run", flags->run, "run folder").required();
   verb.option("--verifier", flags->verifier, "a verifier of Rollcall");
   verb.option("--command", flags->reward.command,
-              "program and arguments that judge, as reward.command; must be the last option");
+              "program and arguments that judge, as reward.command; must be the last option")
+      .takes_rest();
   add_judge_options(verb, flags->judge);
   verb.option("--components", flags->reward.components,
               "components that the command reports beside correct")

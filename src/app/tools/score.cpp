@@ -85,7 +85,7 @@ std::string graded_line(const reward::Verdict& verdict,
                                            : "wrong"},
                {"score", reply.score},
                {"reason", reply.reason},
-               {"extracted", nullptr}};
+               {"extracted", reply.extracted.empty() ? Json() : Json(reply.extracted)}};
   for (std::size_t k = 0; k < components.size(); ++k)
     line["components"][components[k]] = reply.components.at(k);
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -255,8 +255,10 @@ void add_score(Command program) {
               "what stands before the answer, for --extract marker (verifier marked_answer)")
       .default_shown()
       .excludes(judge);
-  command.option("--command", flags->reward.command,
-                 "program and arguments that judge, as reward.command; must be the last option");
+  command
+      .option("--command", flags->reward.command,
+              "program and arguments that judge, as reward.command; must be the last option")
+      .takes_rest();
   command
       .option("--components", flags->reward.components,
               "components that the command reports beside correct")

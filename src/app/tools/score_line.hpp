@@ -17,8 +17,8 @@ struct ScoreLine {
 /// A response and its question, as read from a line.
 struct Answered {
   Prompt prompt;
-  std::string response, extra;  ///< `extra` is a JSON object for a command, as a run passes the
-                                ///< other fields of a row to it; empty if there is none
+  std::string response, extra;  ///< `extra` is a JSON object for a command, as a run passes a
+                                ///< row to it; empty if there is none
 };
 
 /// Reads a line of `file`. Throws InputError that names the line and says what it lacks.

@@ -3,6 +3,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
+#include "base/errors/visible.hpp"
 #include "base/time/attended_clock.hpp"
 #include "reward/command/batch_queue.hpp"
 #include "reward/command/child_pipes.hpp"
@@ -33,13 +34,27 @@ struct Judging {
   ChildPipes pipes;
   std::string asked{};  ///< id of the sample that waits for its verdict; empty if no sample does
   std::deque<std::string> answered{};  ///< ids of the last few that have theirs
-  int repeats = 0;  ///< number of replies to samples that the process had answered already
+  int repeats = 0;       ///< number of replies to samples that the process had answered already
+  std::string errors{};  ///< the end of what it wrote to standard error
 
   void has_answered() {
     answered.push_back(std::exchange(asked, {}));
     if (answered.size() > kRemembered) answered.pop_front();
   }
 };
+
+/// Adds bytes to a text of which only the end is kept, at most kLongestReason bytes.
+void add_to_end(std::string& end, std::string_view bytes) {
+  end.append(bytes);
+  if (end.size() > kLongestReason) end.erase(0, end.size() - kLongestReason);
+}
+
+/// The last line that is not empty: in a traceback it says what happened.
+std::string last_line(std::string_view text) {
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  const auto before = text.rfind('\n');
+  return visible(brief(before == std::string_view::npos ? text : text.substr(before + 1)));
+}
 
 std::string command_text(const std::vector<std::string>& command) {
   std::string text;
@@ -152,7 +167,11 @@ void Graders::Work::wait() {
 
 void Graders::Work::read_output(std::size_t process) {
   ChildPipes& pipes = judging_[process]->pipes;
-  pipes.read_errors([&](std::string_view bytes) { listener_.errors(process, bytes); });
+  const auto keep_errors = [&](std::string_view bytes) {
+    add_to_end(judging_[process]->errors, bytes);
+    listener_.errors(process, bytes);
+  };
+  pipes.read_errors(keep_errors);
   const bool open = pipes.read();
   while (const auto line = pipes.lines().next())
     if (!handle_line(process, *line)) return;
@@ -160,10 +179,13 @@ void Graders::Work::read_output(std::size_t process) {
     return fail(process, Cause::malformed,
                 fmt::format("its reply is longer than {} bytes", kLongestReply));
   if (open) return;
-  pipes.read_errors([&](std::string_view bytes) { listener_.errors(process, bytes); });
+  pipes.read_errors(keep_errors);
   const bool busy = dispatch_.processes[process].phase == Dispatch::Phase::busy;
   const std::string ended = spawner_.end(pipes.child().pid, kGrace_ms);
-  const std::string how = ended.empty() ? "the command closed its output" : "the command " + ended;
+  const std::string said = last_line(judging_[process]->errors);
+  const std::string how =
+      (ended.empty() ? "the command closed its output" : "the command " + ended) +
+      (said.empty() ? "" : ": " + said);
   if (busy)
     warn("died", "reward.command: {} (at {}); another process takes its place", how,
          judging_[process]->asked);
@@ -246,14 +268,16 @@ Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample
   alone.processes = 1;
   Graders graders(spawner, alone, {.errors = [&](std::size_t, std::string_view bytes) {
                     const std::lock_guard lock(mutex);
-                    if (errors.size() < kLongestReason)
-                      errors.append(bytes.substr(0, kLongestReason - errors.size()));
+                    add_to_end(errors, bytes);
                   }});
   graders.add({sample});
   Verdict verdict = graders.await().second.front();
   const std::lock_guard lock(mutex);
+  if (const auto line = errors.find('\n');
+      errors.size() == kLongestReason && line + 1 < kLongestReason)
+    errors.erase(0, line + 1);  // npos + 1 is 0: the only line stays
   require<ConfigError>(
-      verdict.cause == Cause::replied,
+      verdict.cause == Cause::replied && !verdict.reply.failed,
       fmt::format("reward.command ({}) gives no verdict: {}", command_text(section.command),
                   verdict.reply.reason),
       "it was asked to judge the reference answer of a prompt before anything is trained",

@@ -50,7 +50,8 @@ class Graders {
 };
 
 /// Has one process judge one sample. Throws EnvironmentError if the command cannot be started, and
-/// ConfigError, with what the command wrote to standard error, if it gives no usable verdict.
+/// ConfigError, with the end of what the command wrote to standard error, if it gives no usable
+/// verdict or says that it failed.
 Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample& sample);
 
 }  // namespace rollcall::reward

@@ -45,23 +45,31 @@ std::string read_numbers(const json& given, const std::vector<std::string>& name
   return {};
 }
 
+/// Reads a flag that may be missing.
+std::string read_flag(const json& object, const char* name, bool& flag) {
+  const auto given = object.find(name);
+  if (given == object.end()) return {};
+  if (!given->is_boolean()) return fmt::format("its \"{}\" is neither true nor false", name);
+  flag = given->get<bool>();
+  return {};
+}
+
 std::string read_verdict(const json& object, const std::vector<std::string>& components,
                          Reply& reply) {
   if (const auto reason = object.find("reason"); reason != object.end()) {
     if (!reason->is_string()) return "its \"reason\" is not a text";
     reply.reason = text::cut(reason->get<std::string>(), kLongestReason);
   }
-  if (const auto undecided = object.find("undecided"); undecided != object.end()) {
-    if (!undecided->is_boolean()) return "its \"undecided\" is neither true nor false";
-    reply.undecided = undecided->get<bool>();
-  }
+  if (auto wrong = read_flag(object, "undecided", reply.undecided); !wrong.empty()) return wrong;
   if (reply.undecided) {
-    if (const auto ended = object.find("ended"); ended != object.end()) {
-      if (!ended->is_boolean()) return "its \"ended\" is neither true nor false";
-      reply.ended = ended->get<bool>();
-    }
     reply.components.assign(components.size(), 0.0);
-    return {};
+    auto wrong = read_flag(object, "ended", reply.ended);
+    return wrong.empty() ? read_flag(object, "failed", reply.failed) : wrong;
+  }
+  if (const auto extracted = object.find("extracted"); extracted != object.end()) {
+    if (!extracted->is_string() && !extracted->is_null())
+      return "its \"extracted\" is neither a text nor null";
+    if (extracted->is_string()) reply.extracted = extracted->get<std::string>();
   }
   const auto score = object.find("score"), correct = object.find("correct");
   if (score == object.end()) return "it has no \"score\"";

@@ -13,7 +13,7 @@ namespace rollcall::reward {
 struct Sample {
   std::string id;  ///< "train/12/347/0/3": purpose, step, prompt, draw, sample
   std::string prompt, response, answer;
-  /// JSON object with the other fields of the prompt's row; empty without a row
+  /// JSON object: the prompt's row with its id or line; empty without a row
   std::string extra{};
 };
 
@@ -26,6 +26,9 @@ struct Reply {
   std::string reason{};
   /// With undecided: the command was judging this answer, and its judging ended abnormally on it.
   bool ended = false;
+  /// The command itself failed on this answer: a run does not begin with such a reply.
+  bool failed = false;
+  std::string extracted{};  ///< the answer in the response, for majority votes; empty: not given
 };
 
 struct Answered {

@@ -2,6 +2,7 @@
 // interpreter, or tables that it reads.
 #include "run/folder/grader_files.hpp"
 
+#include "base/files/file.hpp"
 #include "base/numbers/hash.hpp"
 #include "base/process/program.hpp"
 #include "base/text/joined.hpp"
@@ -14,17 +15,64 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 namespace rollcall::run {
+namespace {
+
 namespace fs = std::filesystem;
+
+bool is_readable(const fs::path& path) {
+  std::error_code unknown;
+  return !path.empty() && fs::is_regular_file(path, unknown) && ::access(path.c_str(), R_OK) == 0;
+}
+
+/// The file that a word of a command names: itself, or FILE where it is FILE.py:FUNCTION.
+std::string named_file(const std::string& word) {
+  const auto colon = word.rfind(".py:");
+  return colon == std::string::npos || is_readable(word) ? word : word.substr(0, colon + 3);
+}
+
+/// The modules that a Python text imports, as `import a.b, c` or `from a.b import c`.
+std::vector<std::string> imported_modules(const std::string& text) {
+  std::vector<std::string> modules;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word;
+    words >> word;
+    const bool takes_one = word == "from";
+    if (!takes_one && word != "import") continue;
+    for (bool is_next = true; words >> word; is_next = word.back() == ',') {
+      std::string name = word.substr(0, word.find_first_of(",;#"));
+      if (is_next && !name.empty()) modules.push_back(std::move(name));
+      if (takes_one) break;
+    }
+  }
+  return modules;
+}
+
+/// Adds the file, and of a Python file what it imports from its own folder.
+void add_file(std::vector<GraderFile>& files, const std::string& name, const fs::path& path) {
+  const bool known = std::any_of(files.begin(), files.end(),
+                                 [&](const GraderFile& file) { return file.path == name; });
+  if (known || !is_readable(path)) return;
+  files.push_back({name, file_checksum64(path)});
+  if (path.extension() != ".py") return;
+  for (std::string module : imported_modules(read_file(path))) {
+    std::replace(module.begin(), module.end(), '.', '/');
+    for (const std::string& file : {module + ".py", module + "/__init__.py"})
+      add_file(files, (fs::path(name).parent_path() / file).string(), path.parent_path() / file);
+  }
+}
+
+}  // namespace
 
 std::vector<GraderFile> find_grader_files(const std::vector<std::string>& command) {
   std::vector<GraderFile> files;
   for (std::size_t i = 0; i < command.size(); ++i) {
-    const fs::path path = i == 0 ? program_file(command[i]) : fs::path(command[i]);
-    std::error_code unknown;
-    if (!path.empty() && fs::is_regular_file(path, unknown) && ::access(path.c_str(), R_OK) == 0)
-      files.push_back({command[i], file_checksum64(path)});
+    const std::string name = i == 0 ? command[i] : named_file(command[i]);
+    add_file(files, name, i == 0 ? program_file(name) : fs::path(name));
   }
   return files;
 }

@@ -14,8 +14,9 @@ struct GraderFile {
 };
 
 /// The files of the command that exist and can be read, in its order: its program, looked for in
-/// PATH if the command names it without a slash, and each argument that names a file. Empty without
-/// a command.
+/// PATH if the command names it without a slash, and each argument that names a file, or names it as
+/// FILE.py:FUNCTION. After a Python file come those that it imports from its own folder. Empty
+/// without a command.
 std::vector<GraderFile> find_grader_files(const std::vector<std::string>& command);
 
 /// The differences, as one clause for each file: "./grade has changed". Empty where there are none.

@@ -45,6 +45,15 @@ std::optional<GradedShard> CodeScoring::take() {
   return judged;
 }
 
+std::vector<ShardNotice> CodeScoring::give_up() {
+  close();
+  threads_.clear();  // joins them
+  std::vector<ShardNotice> notices;
+  for (const Work& work : open_) notices.push_back(work.shard.notice());
+  open_.clear();
+  return notices;
+}
+
 void CodeScoring::serve() {
   std::unique_lock lock(mutex_);
   while (true) {

@@ -27,6 +27,9 @@ class CodeScoring {
   void add(const ShardNotice& notice, RolloutShard shard, double read_s);
   /// A shard that has all of its verdicts, if there is one. Rethrows what a verdict threw.
   std::optional<GradedShard> take();
+  /// Ends the judging once the programs that run have ended, and returns the notices of the shards
+  /// that lack verdicts. Nothing may be added or taken afterwards.
+  std::vector<ShardNotice> give_up();
   bool is_judging() const { return !open_.empty(); }
 
  private:

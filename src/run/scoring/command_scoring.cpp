@@ -5,12 +5,13 @@ namespace rollcall::run {
 
 CommandScoring::CommandScoring(const VerdictSources& sources, const RewardSection& section,
                                const WorkerPool& pool, reward::Spawner& spawner, ErrorFiles errors)
-    : sources_(sources),
-      errors_(std::move(errors)),
-      graders_(spawner, section,
-               {.errors = [this](std::size_t process,
-                                 std::string_view bytes) { errors_.write(process, bytes); },
-                .judged = [&pool] { pool.progressed(); }}) {}
+    : sources_(sources), errors_(std::move(errors)) {
+  graders_.emplace(spawner, section,
+                   reward::GraderListener{
+                       .errors = [this](std::size_t process,
+                                        std::string_view bytes) { errors_.write(process, bytes); },
+                       .judged = [&pool] { pool.progressed(); }});
+}
 
 void CommandScoring::add(const ShardNotice& notice, RolloutShard shard, double read_s) {
   PendingShard open(sources_, notice, std::move(shard), read_s);
@@ -20,11 +21,11 @@ void CommandScoring::add(const ShardNotice& notice, RolloutShard shard, double r
     samples.push_back({open.sample(index), prompt.text, std::string(open.response(index)),
                        prompt.answer, open.extra(index)});
   }
-  open_.emplace(graders_.add(std::move(samples)), std::move(open));
+  open_.emplace(graders_->add(std::move(samples)), std::move(open));
 }
 
 std::optional<GradedShard> CommandScoring::take() {
-  auto batch = graders_.take();
+  auto batch = graders_->take();
   if (!batch) return std::nullopt;
   auto entry = open_.extract(batch->first);
   PendingShard& open = entry.mapped();
@@ -36,6 +37,14 @@ std::optional<GradedShard> CommandScoring::take() {
     open.put(index, std::move(score), verdict.seconds);
   }
   return std::move(open).close();
+}
+
+std::vector<ShardNotice> CommandScoring::give_up() {
+  graders_.reset();
+  std::vector<ShardNotice> notices;
+  for (const auto& [batch, open] : open_) notices.push_back(open.notice());
+  open_.clear();
+  return notices;
 }
 
 }  // namespace rollcall::run

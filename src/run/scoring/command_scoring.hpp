@@ -26,13 +26,17 @@ class CommandScoring {
   void add(const ShardNotice& notice, RolloutShard shard, double read_s);
   /// A shard that has all of its verdicts, if there is one. Throws what stopped the command.
   std::optional<GradedShard> take();
+  /// Ends the judging and returns the notices of the shards that lack verdicts. Nothing may be
+  /// added or taken afterwards.
+  std::vector<ShardNotice> give_up();
   bool is_judging() const { return !open_.empty(); }
 
  private:
   VerdictSources sources_;
   ErrorFiles errors_;
   std::map<std::uint64_t, PendingShard> open_;  ///< by the shard's batch number in graders_
-  reward::Graders graders_;                     ///< the last member, so that its thread ends first
+  /// The last member, so that its thread ends first; nothing after give_up()
+  std::optional<reward::Graders> graders_;
 };
 
 }  // namespace rollcall::run

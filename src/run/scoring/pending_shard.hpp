@@ -41,6 +41,7 @@ class PendingShard {
   PendingShard(const VerdictSources& sources, const ShardNotice& notice, RolloutShard shard,
                double read_s);
 
+  const ShardNotice& notice() const { return judged_.notice; }
   std::size_t size() const { return asked_.size(); }  ///< number of rollouts that are to be graded
   /// In all functions, `index` counts only the rollouts that are to be graded.
   const Prompt& prompt(std::size_t index) const { return prompts_[asked_[index].first]; }

@@ -14,6 +14,7 @@
 #include "run/step/step_batch.hpp"
 #include "run/step/step_wire.hpp"
 #include "run/step/undecided.hpp"
+#include "run/workers/step_cut.hpp"
 #include "scheduling/diversity.hpp"
 
 #include <fmt/format.h>
@@ -132,10 +133,13 @@ void ScoringStage::tell_cut(const ShardNotice& notice) {
 }
 
 void ScoringStage::score_shard(const ShardNotice& notice, RolloutShard shard, double read_s) {
-  if (notice.cut) {
+  if (notice.cut || gave_up_) {
     shard.groups.clear();
-    return publish({.notice = notice, .shard = std::move(shard), .scores = {}, .facts = {}});
+    GradedShard cut{.notice = notice, .shard = std::move(shard), .scores = {}, .facts = {}};
+    cut.notice.cut = true;
+    return publish(std::move(cut));
   }
+  evaluates_ = shard.purpose == Purpose::eval;
   if (command_) return command_->add(notice, std::move(shard), read_s);
   if (code_) return code_->add(notice, std::move(shard), read_s);
   PendingShard open(sources_, notice, std::move(shard), read_s);
@@ -158,7 +162,14 @@ void ScoringStage::on_judgement(const JudgeReply& reply) {
   if (auto whole = questions_->take(reply)) publish(std::move(*whole));
 }
 
+void ScoringStage::give_up() {
+  gave_up_ = true;
+  for (const ShardNotice& notice : command_ ? command_->give_up() : code_->give_up())
+    score_shard(notice, {}, 0.0);
+}
+
 void ScoringStage::progress() {
+  if (is_judging() && evaluates_ && context_->threads.cut->wanted()) give_up();
   while (is_judging()) {
     auto judged = command_ ? command_->take() : code_->take();
     if (!judged) return;

@@ -33,13 +33,16 @@ class ScoringStage {
   void on_own_shard(const ShardNotice& notice, RolloutShard shard);
   void on_judgement(const JudgeReply& reply);  ///< from the judge model
   void on_judged(GradedPart part);             ///< from a rank that this one stores shards for
-  void progress();                             ///< publishes shards that have all verdicts by now
+  /// Publishes shards that have all verdicts by now. Where a signal ends an evaluation, the others
+  /// are reported as cut, and nothing more is judged; a training step waits for its verdicts.
+  void progress();
   bool is_judging() const {
     return (command_ && command_->is_judging()) || (code_ && code_->is_judging());
   }
 
  private:
   void score_shard(const ShardNotice& notice, RolloutShard shard, double read_s);
+  void give_up();                            ///< ends the judging of an evaluation
   void tell_cut(const ShardNotice& notice);  ///< reports to rank 0 that the step was cut; there are
                                              ///< no verdicts and no files
   void decided(GradedShard judged);          ///< after the last verdict of the verifier
@@ -60,6 +63,8 @@ class ScoringStage {
   std::optional<CommandScoring> command_;
   std::optional<CodeScoring> code_;
   std::optional<JudgeQuestions> questions_;
+  bool evaluates_ = false;  ///< what is judged belongs to an evaluation, which need not be finished
+  bool gave_up_ = false;
 };
 
 enum class Undecided : std::uint8_t { drop, wrong };

@@ -150,8 +150,6 @@ Prompt read_prompt(const Json& object, const Line& line, const Layout& layout,
 
 std::string extra_of(const Json& object, const Line& line, const Layout& layout) {
   Json extra = object;
-  for (const std::string* names : {&layout.prompt, &layout.answer, &layout.solution})
-    if (!names->empty()) extra.erase(std::string(present_name(object, *names)));
   if (!extra.contains("id") && !layout.id.empty()) {
     Json id = field_of(object, layout.id);
     if (id.is_string() || id.is_number()) extra["id"] = std::move(id);

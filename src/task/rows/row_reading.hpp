@@ -18,8 +18,8 @@ Prompt read_prompt(const nlohmann::json& object, const Line& line, const Layout&
 std::string prompt_text(const nlohmann::json& object, const Line& line, const Layout& layout,
                         const TaskSection& section);
 
-/// JSON that identifies the row of a prompt: its id, or its line if it has none, with the other
-/// fields that it has beside question and answer.
+/// The row of a prompt as the file has it, question and answer included, as JSON; with the id that
+/// its layout finds elsewhere in the row, or its line if it has no id.
 std::string extra_of(const nlohmann::json& object, const Line& line, const Layout& layout);
 
 }  // namespace rollcall::task

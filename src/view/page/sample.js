@@ -40,7 +40,7 @@ function group_card(where, visits, open_step) {
   }
   const card = el("div", { class: "card group" }, facts, el("h3", {}, "prompt"), el("pre", { class: "prompt" }, group.prompt));
   if (group.shown) card.append(el("details", {}, el("summary", { class: "soft" }, "as the policy was shown it"), el("pre", { class: "shown" }, group.shown)));
-  if (group.extra) card.append(el("h3", { title: "its id or line, and what it holds beside question and answer" }, "row of the file"), el("pre", { class: "extra" }, group.extra));
+  if (group.extra) card.append(el("h3", { title: "the row as the file has it, with its id or line" }, "row of the file"), el("pre", { class: "extra" }, group.extra));
   const made = origin(where);
   if (made) card.append(el("h3", {}, group.kind ? "where it comes from" : "further groups"), made);
   if (group.start) card.append(el("details", {}, el("summary", { class: "soft" }, "the state in which its conversations began"), el("pre", { class: "start" }, group.start)));

@@ -192,6 +192,13 @@ TEST(Graders, ACommandThatCannotWorkIsToldAtOnce) {
   missing.command = {"/etc/passwd"};
   EXPECT_NE(message(missing).find("Permission denied"), std::string::npos) << message(missing);
   EXPECT_NE(message(section({"dead"})).find("ended with status 3"), std::string::npos);
+  missing.command = {"/bin/sh", "-c", "read line; seq 900 >&2; echo the last line >&2; exit 1"};
+  EXPECT_NE(message(missing).find("ended with status 1: the last line"), std::string::npos)
+      << message(missing);
+  missing.command[2] = "read line; echo '{\"id\":\"" + samples({"right"})[0].id +
+                       "\",\"undecided\":true,\"failed\":true,\"reason\":\"no table\"}'; sleep 9";
+  EXPECT_NE(message(missing).find("gives no verdict: no table"), std::string::npos)
+      << message(missing);
   RewardSection named = section();
   named.components = {"style"};
   EXPECT_NE(message(named).find("lacks the component \"style\""), std::string::npos)

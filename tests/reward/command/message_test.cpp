@@ -53,6 +53,15 @@ TEST(Message, AVerdictIsTaken) {
   EXPECT_TRUE(none.reply.undecided && !none.reply.ended && none.fault.empty());
   EXPECT_TRUE(parse_reply(R"({"id":"a","undecided":true,"ended":true})", {}).reply.ended);
   EXPECT_EQ(none.reply.components, std::vector<double>{0});
+  const auto failed = parse_reply(R"({"id":"a","undecided":true,"failed":true})", {}).reply;
+  EXPECT_TRUE(failed.failed && !failed.ended && failed.undecided);
+  const auto extracted = [](const std::string& value) {
+    return parse_reply(R"({"id":"a","score":1,"correct":true,"extracted":)" + value + "}", {});
+  };
+  EXPECT_EQ(extracted("\"42\"").reply.extracted, "42");
+  EXPECT_EQ(extracted("null").reply.extracted + extracted("null").fault, "");
+  EXPECT_NE(extracted("42").fault.find("\"extracted\" is neither a text nor null"),
+            std::string::npos);
 }
 
 TEST(Message, EveryMistakeHasItsWords) {
