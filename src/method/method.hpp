@@ -100,6 +100,8 @@ class Objective {
   virtual RewardSource reward_source() const = 0;
   virtual bool reads_component(const std::string& name) const = 0;  ///< some piece reads column
                                                                     ///< component/NAME
+  virtual bool reads_advantage() const = 0;  ///< the loss reads the advantages, which a scheduler
+                                             ///< may multiply by weights
   virtual std::string describe() const = 0;  ///< pieces with formulas and knobs with values, one
                                              ///< line each
   virtual std::vector<std::string> columns() const = 0;  ///< names that StepColumns::named must

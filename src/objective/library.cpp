@@ -146,6 +146,7 @@ class LoadedObjective final : public method::Objective {
   bool reads_component(const std::string& name) const override {
     return objective_->reads_component(name);
   }
+  bool reads_advantage() const override { return objective_->reads_advantage(); }
   std::string describe() const override { return objective_->describe(); }
   std::vector<std::string> columns() const override { return objective_->columns(); }
   std::vector<std::string> unset() const override { return objective_->unset(); }

@@ -411,6 +411,8 @@ bool Objective::reads_component(const std::string& name) const {
          std::find(columns.begin(), columns.end(), "component/" + name) != columns.end();
 }
 
+bool Objective::reads_advantage() const { return resolved_->knobs.loss_use.reads_advantage(); }
+
 std::vector<std::string> Objective::late_rewards() const {
   std::vector<std::string> late;
   for (const auto& reward : resolved_->rewards)

@@ -113,6 +113,7 @@ class Objective {
   /// reward.
   std::string in_place_of_verifiers() const;
   bool reads_component(const std::string& name) const;  ///< some piece reads column component/NAME
+  bool reads_advantage() const;  ///< the loss reads the advantages, and so a scheduler's weights
   /// Names of the reward pieces that read what only the update knows.
   std::vector<std::string> late_rewards() const;
   std::string describe() const;  ///< pieces with formulas and knobs with values, one line each

@@ -138,6 +138,7 @@ PolicyTraits traits_of(const Knowledge& knowledge, const Pieces& pieces) {
                       .most_rounds = pieces.rounds->most_rounds(),
                       .tiers = pieces.rounds->tiers(),
                       .hears_rewards = false,
+                      .weighs = pieces.selection->weighs(),
                       .needs = knowledge.needs(),
                       .warnings = knowledge.signals.warnings()};
   for (const auto& [name, piece] : named(pieces)) {

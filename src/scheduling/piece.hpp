@@ -106,6 +106,8 @@ class Selection : public Piece {
   /// by GroupId.
   virtual std::vector<GroupTraining> select(const StepRequest& request,
                                             const std::vector<GroupReport>& reports) = 0;
+  /// Its entries may have other weights than 1.
+  virtual bool weighs() const { return false; }
   /// The factor that the advantages of the prompt's groups would get now.
   virtual double weight(PromptId) const { return 1.0; }
 };

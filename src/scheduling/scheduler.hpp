@@ -100,6 +100,7 @@ struct PolicyTraits {
   std::int64_t tiers = 0;        ///< most help that it asks prompts again with; 0: none
   bool hears_rewards = true;     ///< the scheduler reads GroupReport::rewards, not only which are
                                  ///< correct
+  bool weighs = false;  ///< it multiplies advantages of groups by weights that may differ from 1
   std::vector<Need> needs{};
   std::vector<std::string> warnings{};  ///< what a user should know of its knobs, a sentence each
 };

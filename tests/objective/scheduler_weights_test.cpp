@@ -90,6 +90,21 @@ TEST(SchedulerWeights, OnesChangeNoBit) {
   }
 }
 
+TEST(SchedulerWeights, ChangeALossExactlyWhereItReadsAdvantages) {
+  for (const auto& recipe : recipe_names()) {
+    const Objective objective(recipe);
+    bool differs = false;
+    for (std::uint32_t seed = 0; seed < 20 && !differs; ++seed) {
+      const PlainStep step = random_step({5, 4, 3}, seed, 0.3);
+      differs = train(objective, step, {}).derivative !=
+                train(objective, step, {{0.5, 3.0, 2.0}, {}}).derivative;
+    }
+    EXPECT_EQ(differs, objective.reads_advantage()) << recipe;
+  }
+  EXPECT_TRUE(Objective("dypo").reads_advantage());
+  EXPECT_FALSE(Objective("dypo", {}, {{"alignment_alpha", "0"}}).reads_advantage());
+}
+
 TEST(SchedulerWeights, WhatIsReportedIsWithoutThem) {
   const Objective objective("grpo", kPlain);
   PlainStep step = two_groups();

@@ -305,6 +305,28 @@ TEST(HeardRewards, ThatOnlyTheUpdateKnowsAreRefused) {
   EXPECT_NE(hears(config, "uniform_sqrt").find("replay.choose"), std::string::npos);
 }
 
+TEST(Weights, OfASchedulerAreRefusedWhereTheLossReadsNoAdvantage) {
+  const auto weighs = [](const std::string& recipe, const std::string& policy,
+                         const std::string& selection = "") {
+    RunConfig config;
+    config.objective.recipe = recipe, config.scheduler.policy = policy;
+    return refusal([&] {
+      check_weights(
+          config, *method_of(config),
+          *scheduling::make_scheduler({policy, "", "", "", selection}, {}, {.level = {1, 2}}, 1));
+    });
+  };
+  for (const std::string recipe : {"online_dpo", "ipo_online", "inpo", "trpa", "disco", "pacs",
+                                   "drpo-decoupled-reward", "real-labels", "otr"})
+    for (const auto* policy : {"gdro_reweight", "gdro_both"})
+      EXPECT_NE(weighs(recipe, policy).find("reads no advantage"), std::string::npos) << recipe;
+  EXPECT_NE(weighs("disco", "dapo", "gdro_reweight").find("reads no advantage"), std::string::npos);
+  for (const auto* policy : {"uniform", "gdro_resample", "dapo"})
+    EXPECT_EQ(weighs("disco", policy), "") << policy;
+  for (const auto* recipe : {"grpo", "nft", "dypo", "kimi15"})
+    EXPECT_EQ(weighs(recipe, "gdro_reweight"), "") << recipe;
+}
+
 TEST(Control, IsRefusedWhereVerdictsAreNotAllThatTeaches) {
   const auto control = [](const std::string& recipe, const std::string& reward = "",
                           double experts = 0.0) {

@@ -73,6 +73,8 @@ struct PairPreference {
         },
         column::correct);
     knobs.needs.whole_groups = true;
+    knobs.loss_use.ignores_advantage();
+    knobs.loss_use.reads_ratio = false;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,

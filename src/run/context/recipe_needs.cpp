@@ -258,6 +258,19 @@ void check_policy_needs(const RunConfig& config, const scheduling::Scheduler& po
         "it would draw as another policy does, and not as its name says", shortage->remedy));
 }
 
+void check_weights(const RunConfig& config, const method::Objective& objective,
+                   const scheduling::Scheduler& policy) {
+  if (!config.train.from_archive.empty() || config.train.steps == 0 || !policy.traits().weighs)
+    return;
+  require<ConfigError>(
+      objective.reads_advantage(),
+      fmt::format(
+          "scheduler.policy {} multiplies advantages by weights, and the loss of objective.recipe {} reads no advantage",
+          config.scheduler.policy, config.objective.recipe),
+      "its weights would change nothing",
+      "choose a recipe whose loss reads advantages, or a scheduler that weighs by how often it draws, as scheduler.policy=gdro_resample");
+}
+
 void check_control(const RunConfig& config, const method::Objective& objective) {
   if (!config.task.shuffle_rewards) return;
   const auto refuse = [&](bool ok, const std::string& what) {

@@ -198,6 +198,10 @@ void check_new_run(const RunConfig& config, const Named& named, Faults& faults) 
   if (named.policy)
     faults.check({"scheduler.hears", "scheduler.", "replay.share", "replay.choose", "objective."},
                  [&] { check_hears(config, *objective, *named.policy); });
+  if (named.policy)
+    faults.check(
+        {"scheduler.selection", "scheduler.", "train.steps", "train.from_archive", "objective."},
+        [&] { check_weights(config, *objective, *named.policy); });
   faults.check({"task.shuffle_rewards", "experts.share", "self_judging.share", "objective."},
                [&] { check_control(config, *objective); });
   if (named.policy)
