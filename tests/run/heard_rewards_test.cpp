@@ -422,6 +422,99 @@ TEST(RecipeNeeds, WhatARowGoesWithIsTold) {
   EXPECT_EQ(told("dars", "dars_hw"), "");
 }
 
+/// A part is there if the scheduler has its piece, whichever row or key brings it.
+TEST(RecipeNeeds, WhatARowGoesWithIsAPieceAndNotAName) {
+  const auto told = [](const std::string& recipe, const std::string& policy,
+                       const std::string& sampler = "", const std::string& rounds = "") {
+    RunConfig config;
+    config.objective.recipe = recipe, config.scheduler.policy = policy;
+    config.scheduler.sampler = sampler, config.scheduler.rounds = rounds;
+    std::string all;
+    for (const auto& line : companions_told(config)) all += line + "\n";
+    return all;
+  };
+  EXPECT_EQ(told("dapo", "dapo"), "");
+  EXPECT_NE(told("dapo", "dapo", "", "single").find("it is dapo with single in place of refill"),
+            std::string::npos);
+  EXPECT_EQ(told("adhint", "ghpo"), "") << "prompts get help";
+  EXPECT_EQ(told("adhint", "uniform", "", "hints"), "");
+  EXPECT_NE(told("adhint", "uniform").find("no prompt gets help"), std::string::npos);
+  EXPECT_EQ(told("rmt", "uniform", "tier_schedule"), "");
+  EXPECT_NE(told("rmt", "rmt", "uniform").find("levels do not come"), std::string::npos);
+  EXPECT_EQ(told("scalerl", "uniform").find("equal rewards"), std::string::npos)
+      << "the recipe's own weight leaves them out";
+}
+
+/// Each row that needs a setting, with and without it.
+TEST(RecipeNeeds, ARowWithoutItsSettingIsRefused) {
+  using Change = std::function<void(RunConfig&)>;
+  struct Case {
+    const char *recipe, *says;
+    std::vector<Change> lacking, met;
+  };
+  const Change nothing = [](RunConfig&) {};
+  const auto schedules = [](const char* policy, const char* selection = "") {
+    return [=](RunConfig& c) { c.scheduler.policy = policy, c.scheduler.selection = selection; };
+  };
+  const auto asks = [](const char* kind) {
+    return [=](RunConfig& c) { c.second_pass.kind = kind; };
+  };
+  const Case cases[] = {
+      {"pods",
+       "set scheduler.policy=pods",
+       {nothing, schedules("pods", "all"), schedules("rstar2_agent")},
+       {schedules("pods"), schedules("uniform", "max_variance"),
+        schedules("dapo", "max_variance")}},
+      {"rstar2-agent",
+       "set scheduler.policy=rstar2_agent",
+       {nothing, schedules("rstar2_agent", "all"), schedules("pods")},
+       {schedules("rstar2_agent"), schedules("uniform", "clean_positives")}},
+      {"t1-inference-scaling",
+       "set reference.decay",
+       {nothing},
+       {[](RunConfig& c) { c.reference.decay = 0.99; },
+        [](RunConfig& c) { c.reference.refresh_every = 5; }}},
+      {"critique-grpo",
+       "set second_pass.kind=refinement",
+       {nothing, asks("error")},
+       {asks("refinement")}},
+      {"int-intervention-training",
+       "set second_pass.kind=error",
+       {nothing, asks("refinement")},
+       {asks("error")}},
+      {"seppo",
+       "set second_pass.kind=counterpart",
+       {nothing, asks("error")},
+       {asks("counterpart")}},
+      {"prompt-augmentation-grpo",
+       "task.forms names none",
+       {nothing, [](RunConfig& c) { c.task.forms = {"boxed"}; }},
+       {[](RunConfig& c) {
+         c.task.forms = {"boxed", "think"};
+       }}},
+      {"ton-thought-dropout",
+       "set sft.thought_dropout",
+       {[](RunConfig& c) { c.sft.steps = 5; }},
+       {[](RunConfig& c) { c.sft.steps = 5, c.sft.thought_dropout = 0.5; }}},
+  };
+  for (const Case& row : cases) {
+    const auto says = [&](const Change& change) {
+      RunConfig config;
+      config.objective.recipe = row.recipe;
+      change(config);
+      return refusal([&] {
+        Faults faults;
+        check_recipe_needs(config, faults);
+        faults.require_none();
+      });
+    };
+    for (const Change& change : row.lacking)
+      EXPECT_NE(says(change).find(row.says), std::string::npos)
+          << row.recipe << " says: " << says(change);
+    for (const Change& change : row.met) EXPECT_EQ(says(change), "") << row.recipe;
+  }
+}
+
 /// The table's names are rows of the two tables.
 TEST(RecipeNeeds, WhatRowsGoWithIsThere) {
   const auto policies = scheduling::policy_names();

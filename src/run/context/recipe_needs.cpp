@@ -38,63 +38,79 @@ struct Need {
 bool replays(const RunConfig& c) { return c.replay.share > 0; }
 bool takes_current(const RunConfig& c) { return !replays(c) || c.replay.old_policy == "current"; }
 
+/// The pieces of the run's scheduler, whichever row or key names them.
+scheduling::SchedulerChoice pieces_of(const SchedulerSection& s) {
+  return scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection});
+}
+
+bool selects(const RunConfig& c, std::string_view selection) {
+  return pieces_of(c.scheduler).selection == selection;
+}
+
 /// Whether groups without a success may train: the scheduler's selection leaves none of them out.
 bool trains_unsolved(const RunConfig& c) {
-  const SchedulerSection& s = c.scheduler;
-  const auto chosen =
-      scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection});
-  return chosen.selection != "informative" ||
-         std::find(s.knobs.begin(), s.knobs.end(),
-                   std::pair<std::string, std::string>("left_out", "solved")) != s.knobs.end();
+  const auto& knobs = c.scheduler.knobs;
+  return !selects(c, "informative") ||
+         std::find(knobs.begin(), knobs.end(),
+                   std::pair<std::string, std::string>("left_out", "solved")) != knobs.end();
 }
 
 /// A part of a recipe's paper beside its loss that the loss can do without. The run is another
 /// method without it, so a warning names the part, but no run is refused.
 struct Companion {
   std::string_view recipe;
-  std::string_view policies;  ///< the schedulers that have the part; empty: the part is one rollout
-                              ///< for each prompt
-  std::string_view rounds;    ///< the piece of rounds with which any other scheduler has the part
-  const char* without;        ///< what the run is without the part
+  std::string_view
+      policies;  ///< schedulers that have the part, which the warning names; empty: the
+                 ///< part is one rollout for each prompt
+  std::string scheduling::SchedulerChoice::*family;  ///< the part is a piece of this family ...
+  std::string_view piece;                            ///< ... with this name
+  const char* without;                               ///< what the run is without the part
 };
 
+using scheduling::SchedulerChoice;
 constexpr std::string_view kRefills = "dapo, dler, greso, brorl",
                            kEqualGroups =
                                "groups of equal rewards take the place of groups that teach";
 
 constexpr Companion kCompanions[] = {
-    {"spo-single-stream", "", "",
+    {"spo-single-stream", "", nullptr, "",
      "its tracked baseline stands in for the other rollouts of a prompt, which here are there"},
-    {"mssr", "", "",
+    {"mssr", "", nullptr, "",
      "its tracked baseline stands in for the other rollouts of a prompt, which here are there"},
-    {"spo-single-stream", "spo", "", "prompts are not drawn by their tracked deviation"},
-    {"one-shot-rlvr", "one_shot", "",
+    {"spo-single-stream", "spo", &SchedulerChoice::sampler, "tracked_deviation",
+     "prompts are not drawn by their tracked deviation"},
+    {"one-shot-rlvr", "one_shot", &SchedulerChoice::sampler, "historical_deviation",
      "it trains on all prompts, and not on the one whose accuracy varied most"},
-    {"pcl", "pcl", "",
+    {"pcl", "pcl", &SchedulerChoice::sampler, "target_difficulty",
      "no curriculum chooses the prompts, and the rest of the recipe is a policy gradient with the group's mean as its baseline"},
-    {"dots-rr", "dots_rr", "",
+    {"dots-rr", "dots_rr", &SchedulerChoice::sampler, "target_difficulty",
      "prompts are not drawn by their predicted success, and what remains is the replay"},
-    {"wgrpo", "wgrpo", "", "hard and easy prompts do not come in pairs"},
-    {"dars", "dars_et, dars_hw", "make_up", "hard prompts get no further rollouts"},
-    {"v0-5", "v0_5", "prior_test", "no rollouts are added where the prior is contradicted"},
-    {"xrpo", "xrpo", "widest_interval",
+    {"wgrpo", "wgrpo", &SchedulerChoice::sampler, "pairs",
+     "hard and easy prompts do not come in pairs"},
+    {"dars", "dars_et, dars_hw", &SchedulerChoice::rounds, "make_up",
+     "hard prompts get no further rollouts"},
+    {"v0-5", "v0_5", &SchedulerChoice::rounds, "prior_test",
+     "no rollouts are added where the prior is contradicted"},
+    {"xrpo", "xrpo", &SchedulerChoice::rounds, "widest_interval",
      "rollouts do not go where they narrow the mean reward most"},
-    {"apriel-reasoner", "apriel_reasoner", "", "domains do not keep their shares"},
-    {"adhint", "adhint", "hints", "no prompt gets help"},
-    {"scalerl", "scalerl", "",
-     "solved prompts are drawn again, and groups of equal rewards are not left out"},
-    {"rmt", "rmt", "", "levels do not come from easy to hard"},
-    {"dapo", kRefills, "refill", kEqualGroups.data()},
-    {"dapo_overlong", kRefills, "refill", kEqualGroups.data()},
-    {"dler", kRefills, "refill", kEqualGroups.data()},
-    {"cispo", kRefills, "refill", kEqualGroups.data()},
-    {"dispo", kRefills, "refill", kEqualGroups.data()},
-    {"clip_cov", kRefills, "refill", kEqualGroups.data()},
-    {"kl_cov", kRefills, "refill", kEqualGroups.data()},
-    {"qae", kRefills, "refill", kEqualGroups.data()},
-    {"ngrpo", kRefills, "refill",
+    {"apriel-reasoner", "apriel_reasoner", &SchedulerChoice::sampler, "domain_share",
+     "domains do not keep their shares"},
+    {"adhint", "adhint", &SchedulerChoice::rounds, "hints", "no prompt gets help"},
+    {"scalerl", "scalerl", &SchedulerChoice::sampler, "skip_solved",
+     "solved prompts are drawn again"},
+    {"rmt", "rmt", &SchedulerChoice::sampler, "tier_schedule",
+     "levels do not come from easy to hard"},
+    {"dapo", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"dapo_overlong", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"dler", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"cispo", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"dispo", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"clip_cov", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"kl_cov", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"qae", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"ngrpo", kRefills, &SchedulerChoice::rounds, "refill",
      "solved groups take the place of groups that teach, which with scheduler.knobs.left_out=solved include those without a success"},
-    {"entropy-80-20", kRefills, "refill", kEqualGroups.data()},
+    {"entropy-80-20", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
 };
 
 /// A column through which a run learns from something else than verdicts on its own rollouts, and
@@ -194,14 +210,15 @@ constexpr Need kNeeds[] = {
      "replay.choose is another",
      "whatever is in the buffer would come back, and not what has an advantage in place of groups without one",
      "set replay.choose=advantage"},
-    {"pods", "scheduler.policy", [](const RunConfig& c) { return c.scheduler.policy == "pods"; },
-     "scheduler.policy is another", "all rollouts would train, and the recipe is GRPO",
-     "set scheduler.policy=pods"},
+    {"pods", "scheduler.policy", [](const RunConfig& c) { return selects(c, "max_variance"); },
+     "the scheduler's selection is not max_variance",
+     "all rollouts would train, and the recipe is GRPO",
+     "set scheduler.policy=pods, or scheduler.selection=max_variance"},
     {"rstar2-agent", "scheduler.policy",
-     [](const RunConfig& c) { return c.scheduler.policy == "rstar2_agent"; },
-     "scheduler.policy is another",
+     [](const RunConfig& c) { return selects(c, "clean_positives"); },
+     "the scheduler's selection is not clean_positives",
      "all rollouts would train, and the recipe is GRPO with a wider upper bound",
-     "set scheduler.policy=rstar2_agent"},
+     "set scheduler.policy=rstar2_agent, or scheduler.selection=clean_positives"},
     {"ngrpo", "scheduler.policy", trains_unsolved,
      "the scheduler leaves out every group of equal rewards",
      "groups without a success would not train, and they are what its virtual best rollout is for",
@@ -299,27 +316,40 @@ void check_control(const RunConfig& config, const method::Objective& objective) 
 std::vector<std::string> companions_told(const RunConfig& config) {
   std::vector<std::string> sentences;
   if (!config.train.from_archive.empty() || config.train.steps == 0) return sentences;
-  const auto& s = config.scheduler;
+  const auto pieces = pieces_of(config.scheduler);
   for (const Companion& row : kCompanions) {
     if (row.recipe != config.objective.recipe) continue;
+    if (row.family == nullptr) {
+      if (config.train.rollouts_per_prompt == 1) continue;
+      sentences.push_back(fmt::format(
+          "objective.recipe {} is of one rollout a prompt, and train.rollouts_per_prompt is {}: {}; set train.rollouts_per_prompt=1 and "
+          "scheduler.min_rollouts=1, and raise train.prompts_per_step",
+          row.recipe, config.train.rollouts_per_prompt, row.without));
+      continue;
+    }
+    const std::string& piece = pieces.*row.family;
+    if (piece == row.piece) continue;
     const auto of_row = parts(row.policies, ',');
-    const bool is_single = row.policies.empty(),
-               has_rounds = !row.rounds.empty() && s.rounds == row.rounds;
-    const bool is_there =
-        is_single ? config.train.rollouts_per_prompt == 1
-                  : has_rounds || std::find(of_row.begin(), of_row.end(), s.policy) != of_row.end();
-    if (is_there) continue;
-    sentences.push_back(
-        is_single
-            ? fmt::format(
-                  "objective.recipe {} is of one rollout a prompt, and train.rollouts_per_prompt is {}: {}; set train.rollouts_per_prompt=1 and "
-                  "scheduler.min_rollouts=1, and raise train.prompts_per_step",
-                  row.recipe, config.train.rollouts_per_prompt, row.without)
-            : fmt::format("objective.recipe {} goes with scheduler.policy {}, and it is {}: {}",
-                          row.recipe, fmt::join(of_row, " or "), s.policy, row.without));
+    const std::string& policy = config.scheduler.policy;
+    const bool is_replaced = std::find(of_row.begin(), of_row.end(), policy) != of_row.end();
+    sentences.push_back(fmt::format(
+        "objective.recipe {} goes with scheduler.policy {}, and it is {}{}: {}", row.recipe,
+        fmt::join(of_row, " or "), policy,
+        is_replaced ? fmt::format(" with {} in place of {}", piece, row.piece) : "", row.without));
   }
   return sentences;
 }
+
+namespace {
+
+/// The keys that decide whether the need is met. Any key of a scheduler may name its pieces.
+Faults::Keys keys_of(const Need& need) {
+  Faults::Keys keys{need.key, "objective.recipe"};
+  if (keys.front() == "scheduler.policy") keys.emplace_back("scheduler.");
+  return keys;
+}
+
+}  // namespace
 
 bool forgets_at_refresh(const RunConfig& config) {
   return std::any_of(std::begin(kNeeds), std::end(kNeeds), [&](const Need& need) {
@@ -331,7 +361,7 @@ void check_recipe_needs(const RunConfig& config, Faults& faults) {
   if (!config.train.from_archive.empty()) return;
   for (const Need& need : kNeeds)
     if (need.recipe == config.objective.recipe)
-      faults.check({need.key, "objective.recipe"}, [&] {
+      faults.check(keys_of(need), [&] {
         require<ConfigError>(
             need.is_met(config),
             fmt::format("objective.recipe is {}, but {}", need.recipe, need.lacking), need.without,
