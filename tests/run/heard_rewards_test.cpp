@@ -350,6 +350,56 @@ TEST(Control, IsRefusedWhereVerdictsAreNotAllThatTeaches) {
             std::string::npos);
 }
 
+TEST(Control, IsRefusedWherePromptsAreMadeOfVerdictsOrAnotherModelTeaches) {
+  const auto control = [](const std::function<void(RunConfig&)>& change) {
+    RunConfig config;
+    config.task.shuffle_rewards = true;
+    change(config);
+    return refusal([&] { check_control(config, *method_of(config)); });
+  };
+  for (const auto* kind : {"refinement", "error", "pool", "counterpart"})
+    EXPECT_NE(
+        control([&](RunConfig& c) { c.second_pass.kind = kind; }).find("past the permutation"),
+        std::string::npos)
+        << kind;
+  EXPECT_NE(
+      control([](RunConfig& c) { c.second_pass.buffer = 0.5; }).find("second_pass.buffer is 0.5"),
+      std::string::npos);
+  for (const auto* policy : {"ghpo", "scaf_grpo", "adhint"})
+    EXPECT_NE(
+        control([&](RunConfig& c) { c.scheduler.policy = policy; }).find("asks again with help"),
+        std::string::npos)
+        << policy;
+  EXPECT_NE(control([](RunConfig& c) { c.scheduler.rounds = "hints"; }).find("with help"),
+            std::string::npos);
+  EXPECT_EQ(
+      control([](RunConfig& c) { c.scheduler.policy = "ghpo", c.scheduler.rounds = "single"; }),
+      "");
+  const auto compares = [](const std::string& recipe, const std::string& reference) {
+    return [=](RunConfig& c) {
+      c.objective.recipe = recipe, c.model.path = "base", c.reference.model = reference;
+    };
+  };
+  EXPECT_NE(control(compares("grpo_kl", "other")).find("another model"), std::string::npos);
+  EXPECT_EQ(control(compares("grpo_kl", "base")), "") << "it is the policy itself";
+  EXPECT_EQ(control(compares("grpo_kl", "")), "");
+  EXPECT_EQ(control(compares("grpo", "other")), "") << "nothing reads it";
+  for (const auto* recipe : {"igpo", "a2tgpo"})
+    EXPECT_NE(control([&](RunConfig& c) {
+                c.objective.recipe = recipe;
+              }).find("how probable the reference answer is"),
+              std::string::npos)
+        << recipe;
+  const auto talks = [](const char* command) {
+    return [=](RunConfig& c) {
+      c.objective.recipe = "gigpo";
+      if (command != nullptr) c.environment.command = {command};
+    };
+  };
+  EXPECT_NE(control(talks("./world")).find("pays for single turns"), std::string::npos);
+  EXPECT_EQ(control(talks(nullptr)), "") << "its turns are paid the permuted rewards";
+}
+
 TEST(RecipeNeeds, ARowOfReplayHasItsChoiceAndItsOldPolicy) {
   const auto needs = [](const std::string& recipe, const std::string& choose,
                         const std::string& old_policy) {

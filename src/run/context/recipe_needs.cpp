@@ -116,16 +116,31 @@ constexpr Companion kCompanions[] = {
 /// A column through which a run learns from something else than verdicts on its own rollouts, and
 /// so would learn in a control experiment with shuffled verdicts too.
 struct Leak {
-  const char* column;
+  const char* column;  ///< one that ends with a slash means all that begin with it
   const char* what;
+  bool (*is_there)(const RunConfig& config) = [](const RunConfig&) { return true; };
 };
+
+/// Whether the reference is another model than the one that trains.
+bool has_foreign_reference(const RunConfig& c) {
+  const std::string& model = c.reference.model;
+  return !model.empty() && model != c.model.path && model != c.run.init_from;
+}
 
 constexpr Leak kLeaks[] = {
     {method::column::teacher_logprob, "a teacher"},
     {method::column::teacher_kl, "a teacher"},
+    {method::column::reference_logprob, "another model (reference.model)", has_foreign_reference},
+    {method::column::flat_reference, "another model (reference.model)", has_foreign_reference},
     {method::column::expert, "worked solutions"},
     {method::column::given, "tokens that were given to it"},
     {method::column::probe_accuracy, "how probable the reference answer is"},
+    {method::column::gold_logprob, "how probable the reference answer is"},
+    // Without an environment a rollout has one turn, which is paid the reward.
+    {method::column::turn_reward, "what an environment pays for single turns",
+     task::has_environment},
+    {method::column::turn_component, "what an environment pays for single turns",
+     task::has_environment},
 };
 
 /// Reward pieces that replace the verdict without reading it.
@@ -298,15 +313,36 @@ void check_control(const RunConfig& config, const method::Objective& objective) 
         "verdicts that are permuted would leave it what it learns from, so the run is no control",
         "leave task.shuffle_rewards out, or choose a recipe that learns from verdicts alone");
   };
-  require<ConfigError>(
-      config.self_judging.share == 0.0,
-      fmt::format("task.shuffle_rewards is set, and self_judging.share is {}",
-                  config.self_judging.share),
-      "judge tasks are made of true verdicts, which would reach the policy past the permutation, so the run is no control",
-      "set self_judging.share=0; self_judging.shuffle_labels is the control of judge tasks");
+  const auto past = [&](bool ok, const std::string& setting, const char* how, const char* remedy) {
+    require<ConfigError>(
+        ok, fmt::format("task.shuffle_rewards is set, and {}", setting),
+        fmt::format(
+            "{}, which would reach the policy past the permutation, so the run is no control", how),
+        remedy);
+  };
+  past(config.self_judging.share == 0.0,
+       fmt::format("self_judging.share is {}", config.self_judging.share),
+       "judge tasks are made of true verdicts",
+       "set self_judging.share=0; self_judging.shuffle_labels is the control of judge tasks");
+  const SecondPassSection& again = config.second_pass;
+  past(again.kind.empty() && again.buffer == 0.0,
+       again.kind.empty() ? fmt::format("second_pass.buffer is {}", again.buffer)
+                          : fmt::format("second_pass.kind is {}", again.kind),
+       "answers are chosen and shown again by true verdicts or references",
+       "leave one of them out");
+  past(
+      pieces_of(config.scheduler).rounds != "hints",
+      fmt::format("scheduler.policy {} asks again with help", config.scheduler.policy),
+      "who gets help is known from verdicts, and help is a part of a worked solution or of the row",
+      "set scheduler.rounds=single, or another scheduler.policy");
   const auto columns = objective.columns();
-  for (const Leak& leak : kLeaks)
-    refuse(std::find(columns.begin(), columns.end(), leak.column) == columns.end(), leak.what);
+  for (const Leak& leak : kLeaks) {
+    const std::string_view name = leak.column;
+    const bool is_read = std::any_of(columns.begin(), columns.end(), [&](const auto& own) {
+      return name.ends_with('/') ? own.starts_with(name) : own == name;
+    });
+    refuse(!is_read || !leak.is_there(config), leak.what);
+  }
   refuse(config.experts.share == 0.0, "worked solutions");
   for (const auto& piece : reward_pieces(config))
     for (const auto verdictless : kVerdictless)

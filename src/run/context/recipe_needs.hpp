@@ -32,8 +32,8 @@ void check_weights(const RunConfig& config, const method::Objective& objective,
                    const scheduling::Scheduler& policy);
 
 /// Throws ConfigError where task.shuffle_rewards is set and the run would be no control: the recipe
-/// learns from something that the permutation does not reach, or from no verdict at all, or judge
-/// tasks are made of true verdicts.
+/// learns from something that the permutation does not reach, or from no verdict at all, or prompts
+/// are made of true verdicts, references or worked solutions (judge tasks, second passes, help).
 void check_control(const RunConfig& config, const method::Objective& objective);
 
 }  // namespace rollcall::run

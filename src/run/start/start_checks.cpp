@@ -202,7 +202,9 @@ void check_new_run(const RunConfig& config, const Named& named, Faults& faults) 
     faults.check(
         {"scheduler.selection", "scheduler.", "train.steps", "train.from_archive", "objective."},
         [&] { check_weights(config, *objective, *named.policy); });
-  faults.check({"task.shuffle_rewards", "experts.share", "self_judging.share", "objective."},
+  faults.check({"task.shuffle_rewards", "experts.share", "self_judging.share", "second_pass.kind",
+                "second_pass.buffer", "scheduler.policy", "scheduler.", "reference.model",
+                "environment.command", "objective."},
                [&] { check_control(config, *objective); });
   if (named.policy)
     faults.check({"train.rollouts_per_prompt", "train.prompts_per_step", "train.steps",
