@@ -41,11 +41,20 @@ std::vector<const Gate*> RewardUse::gates() const {
   return all;
 }
 
-void RewardUse::reads_components(std::function<bool()> when) {
-  reads_components_.push_back(std::move(when));
+void RewardUse::reads_components(std::function<bool(const std::string&)> which) {
+  reads_components_.push_back({family_, piece_, std::move(which)});
 }
 
-bool RewardUse::components_read() const { return any(reads_components_); }
+bool RewardUse::reads_component(const std::string& name) const {
+  return std::any_of(reads_components_.begin(), reads_components_.end(),
+                     [&](const auto& reader) { return reader.which(name); });
+}
+
+bool RewardUse::says_components(std::string_view family, std::string_view piece) const {
+  return std::any_of(reads_components_.begin(), reads_components_.end(), [&](const auto& reader) {
+    return reader.family == family && reader.piece == piece;
+  });
+}
 
 void RewardUse::pays_tokens(std::function<bool()> when) { pays_tokens_.push_back(std::move(when)); }
 

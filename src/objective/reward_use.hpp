@@ -53,9 +53,13 @@ class RewardUse {
   /// The gates of the chosen pieces, in their order.
   std::vector<const Gate*> gates() const;
 
-  /// For a piece that reads all of the columns component/NAME, without naming them in its needs.
-  void reads_components(std::function<bool()> when);
-  bool components_read() const;
+  /// For a piece that reads columns component/NAME without naming all of them in its needs: which
+  /// of them it reads, by NAME.
+  void reads_components(std::function<bool(const std::string& name)> which);
+  bool reads_component(const std::string& name) const;  ///< such a piece reads it
+  /// Whether the piece has said which components it reads. Its needs may name others as well, which
+  /// weigh 0.
+  bool says_components(std::string_view family, std::string_view piece) const;
 
   bool reads_token_rewards = false;  ///< the advantage reads Step::token_reward
   /// For a reward piece that pays single tokens instead of rollouts.
@@ -79,7 +83,12 @@ class RewardUse {
   std::string family_, piece_;
   std::vector<TrainsOn> trains_on_;
   std::vector<Gate> gates_;
-  std::vector<std::function<bool()>> pays_tokens_, reads_components_;
+  std::vector<std::function<bool()>> pays_tokens_;
+  struct ReadComponents {
+    std::string family, piece;
+    std::function<bool(const std::string&)> which;
+  };
+  std::vector<ReadComponents> reads_components_;
   std::vector<Subtracted> subtracts_;
 };
 

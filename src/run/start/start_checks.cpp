@@ -290,12 +290,14 @@ std::vector<std::string> unread_rewards_told(const RunConfig& c, const method::O
   if (c.train.steps == 0) return all;
   const method::RewardSource source = objective.reward_source();
   const bool is_heard = hears_rewards && (source.is_verifiers || c.scheduler.hears == "verifier");
+  const bool reads_form = objective.reads_component("format");
   if (c.task.format_weight != 0.0 && !source.in_place.empty())
     all.push_back(fmt::format(
-        "task.format_weight is {}, and {}: the form of an answer changes critic/score, the archive{} and nothing that the loss learns; leave "
+        "task.format_weight is {}, and {}: {} changes critic/score, the archive{} and nothing that the loss learns{}; leave "
         "task.format_weight out, or choose a recipe that reads the verifier's reward",
-        c.task.format_weight, source.in_place,
-        is_heard ? fmt::format(", what scheduler.policy {} hears", c.scheduler.policy) : ""));
+        c.task.format_weight, source.in_place, reads_form ? "this weight" : "the form of an answer",
+        is_heard ? fmt::format(", what scheduler.policy {} hears", c.scheduler.policy) : "",
+        reads_form ? ", which reads component/format with a weight of its own" : ""));
   const bool reads_command = std::any_of(
       c.reward.components.begin(), c.reward.components.end(),
       [&](const std::string& component) { return objective.reads_component(component); });
