@@ -80,6 +80,13 @@ enum class LoneRollouts {
   teach_nothing,    ///< nothing: its reward does not change the derivative
 };
 
+/// What is left of a recipe in a step with one update of the policy that sampled it, where every
+/// ratio is 1.
+struct OnPolicy {
+  std::vector<std::string> idle{};  ///< pieces that change no derivative, as "weight tis"
+  std::string acts_as{};            ///< a row that trains as this one does; empty: there is none
+};
+
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
 class Objective {
  public:
@@ -102,6 +109,7 @@ class Objective {
                                                                     ///< component/NAME
   virtual bool reads_advantage() const = 0;  ///< the loss reads the advantages, which a scheduler
                                              ///< may multiply by weights
+  virtual OnPolicy on_policy() const = 0;
   virtual std::string describe() const = 0;  ///< pieces with formulas and knobs with values, one
                                              ///< line each
   virtual std::vector<std::string> columns() const = 0;  ///< names that StepColumns::named must

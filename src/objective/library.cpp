@@ -146,6 +146,10 @@ class LoadedObjective final : public method::Objective {
   bool reads_component(const std::string& name) const override {
     return objective_->reads_component(name);
   }
+  method::OnPolicy on_policy() const override {
+    auto [idle, acts_as] = objective_->on_policy();
+    return {std::move(idle), std::move(acts_as)};
+  }
   bool reads_advantage() const override { return objective_->reads_advantage(); }
   std::string describe() const override { return objective_->describe(); }
   std::vector<std::string> columns() const override { return objective_->columns(); }

@@ -74,6 +74,14 @@ struct MicroBatchLoss {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+/// What is left of a recipe in a step with one update of the policy that sampled it, where every
+/// ratio is 1.
+struct OnPolicy {
+  std::vector<std::string> idle{};  ///< pieces that change no derivative, as "weight tis"
+  std::string acts_as{};  ///< the first row of the table, above the recipe's own, whose pieces and
+                          ///< settings are the same without those; empty: there is none
+};
+
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
 class Objective {
  public:
@@ -114,6 +122,7 @@ class Objective {
   std::string in_place_of_verifiers() const;
   bool reads_component(const std::string& name) const;  ///< some piece reads column component/NAME
   bool reads_advantage() const;  ///< the loss reads the advantages, and so a scheduler's weights
+  OnPolicy on_policy() const;
   /// Names of the reward pieces that read what only the update knows.
   std::vector<std::string> late_rewards() const;
   std::string describe() const;  ///< pieces with formulas and knobs with values, one line each

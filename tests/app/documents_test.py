@@ -193,7 +193,7 @@ BESIDE = {
     "replay.": ["replay.share=0.5"], "self_judging.": ["self_judging.share=0.5"],
     "sft.thought_dropout": ['task.forms=["think"]'],
     "task.name": ["task.file=QUESTIONS"], "train.rollouts_per_prompt": ["scheduler.max_rollouts=64"],
-    "objective.recipe": ["judge.model=RUN", "judge.component=votes"], "objective.knobs.kl_anchor": ["objective.pieces.regularizer=kl"],
+    "objective.recipe": ["judge.model=RUN", "judge.component=votes"], "objective.knobs.kl_anchor": ["objective.pieces.regularizer=kl", "train.mini_batches=2"],
     "objective.knobs.omit_components": ["objective.pieces.reward=components", "judge.model=RUN"],
 }
 OF_THE_READER = {"judge.model", "model.path", "run.dir", "task.file"}  # folders and files that are not here

@@ -25,6 +25,7 @@
 #include "run/judge/judge_model.hpp"
 #include "run/start/branch.hpp"
 #include "run/start/draft.hpp"
+#include "run/start/on_policy.hpp"
 #include "run/start/resumed_archive.hpp"
 #include "run/start/start_checks.hpp"
 #include "run/step/archived_steps.hpp"
@@ -345,6 +346,7 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
   for (const auto& warning : unread_rewards_told(config, objective, policy.traits().hears_rewards))
     log_warning("{}", warning);
   for (const auto& warning : companions_told(config)) log_info("{}", warning);
+  tell_idle_pieces(config, objective);
   if (const auto warning = padding_told(config, context.models.policy.vocab_size,
                                         context.texts.tokenizer->vocab_size());
       !warning.empty())

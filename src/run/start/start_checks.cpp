@@ -19,6 +19,7 @@
 #include "run/folder/run_folder.hpp"
 #include "run/generation/guide.hpp"
 #include "run/judge/judge_model.hpp"
+#include "run/start/on_policy.hpp"
 #include "run/start/unread_settings.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "run/update/auxiliary_models.hpp"
@@ -202,6 +203,9 @@ void check_new_run(const RunConfig& config, const Named& named, Faults& faults) 
     faults.check(
         {"scheduler.selection", "scheduler.", "train.steps", "train.from_archive", "objective."},
         [&] { check_weights(config, *objective, *named.policy); });
+  faults.check({"objective.pieces", "objective.", "scheduler.", "train.mini_batches",
+                "train.epochs", "train.steps", "train.from_archive", "replay.share"},
+               [&] { check_idle_pieces(config, *objective); });
   faults.check({"task.shuffle_rewards", "experts.share", "self_judging.share", "second_pass.kind",
                 "second_pass.buffer", "scheduler.policy", "scheduler.", "reference.model",
                 "environment.command", "objective."},
