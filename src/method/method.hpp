@@ -87,6 +87,13 @@ struct OnPolicy {
   std::string acts_as{};            ///< a row that trains as this one does; empty: there is none
 };
 
+/// What a piece takes for the largest reward of the verifier.
+struct LargestReward {
+  std::string piece{};    ///< family and name, as "advantage virtual_best"
+  std::string setting{};  ///< knob that says it; empty: it compares with shares of right answers
+  double reward = 1.0;
+};
+
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
 class Objective {
  public:
@@ -110,6 +117,7 @@ class Objective {
   virtual bool reads_advantage() const = 0;  ///< the loss reads the advantages, which a scheduler
                                              ///< may multiply by weights
   virtual OnPolicy on_policy() const = 0;
+  virtual std::vector<LargestReward> largest_rewards() const = 0;
   virtual std::string describe() const = 0;  ///< pieces with formulas and knobs with values, one
                                              ///< line each
   virtual std::vector<std::string> columns() const = 0;  ///< names that StepColumns::named must

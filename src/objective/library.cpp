@@ -146,6 +146,12 @@ class LoadedObjective final : public method::Objective {
   bool reads_component(const std::string& name) const override {
     return objective_->reads_component(name);
   }
+  std::vector<method::LargestReward> largest_rewards() const override {
+    std::vector<method::LargestReward> all;
+    for (auto& [piece, setting, reward] : objective_->largest_rewards())
+      all.push_back({piece, setting, reward});
+    return all;
+  }
   method::OnPolicy on_policy() const override {
     auto [idle, acts_as] = objective_->on_policy();
     return {std::move(idle), std::move(acts_as)};

@@ -82,6 +82,13 @@ struct OnPolicy {
                           ///< settings are the same without those; empty: there is none
 };
 
+/// What a piece takes for the largest reward of the verifier.
+struct LargestReward {
+  std::string piece{};    ///< family and name, as "advantage virtual_best"
+  std::string setting{};  ///< knob that says it; empty: it compares with shares of right answers
+  double reward = 1.0;
+};
+
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
 class Objective {
  public:
@@ -123,6 +130,7 @@ class Objective {
   bool reads_component(const std::string& name) const;  ///< some piece reads column component/NAME
   bool reads_advantage() const;  ///< the loss reads the advantages, and so a scheduler's weights
   OnPolicy on_policy() const;
+  std::vector<LargestReward> largest_rewards() const;
   /// Names of the reward pieces that read what only the update knows.
   std::vector<std::string> late_rewards() const;
   std::string describe() const;  ///< pieces with formulas and knobs with values, one line each

@@ -46,6 +46,13 @@ std::vector<std::string> parts(const Objective::Resolved& resolved, Which which)
 
 }  // namespace
 
+std::vector<LargestReward> Objective::largest_rewards() const {
+  std::vector<LargestReward> all;
+  for (const auto& one : resolved_->knobs.reward_use.largest())
+    all.push_back({fmt::format("{} {}", one.family, one.piece), one.setting, one.reward});
+  return all;
+}
+
 OnPolicy Objective::on_policy() const {
   OnPolicy found;
   for (const Family family : {Family::ratio, Family::weight, Family::regularizer})

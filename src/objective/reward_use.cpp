@@ -64,6 +64,21 @@ void RewardUse::subtracts_verifiers(std::function<bool()> when, std::function<st
   subtracts_.push_back({std::move(when), std::move(what)});
 }
 
+void RewardUse::takes_largest(std::function<bool()> when, std::function<double()> largest,
+                              std::string setting) {
+  largest_.push_back({{family_, piece_, std::move(setting)}, std::move(when), std::move(largest)});
+}
+
+std::vector<RewardUse::Largest> RewardUse::largest() const {
+  std::vector<Largest> all;
+  for (const TakenLargest& one : largest_) {
+    if (!one.when()) continue;
+    all.push_back(one.said);
+    all.back().reward = one.reward();
+  }
+  return all;
+}
+
 std::vector<std::string> RewardUse::subtracted() const {
   std::vector<std::string> all;
   for (const auto& [when, what] : subtracts_)

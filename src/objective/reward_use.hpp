@@ -75,7 +75,25 @@ class RewardUse {
   /// Names of the columns that are subtracted.
   std::vector<std::string> subtracted() const;
 
+  /// For a piece with a constant on the scale of the verifier's reward: what it takes for the
+  /// largest reward, and the setting that says so as family.knob; no setting where it is the share
+  /// of right answers, which is at most 1.
+  void takes_largest(std::function<bool()> when, std::function<double()> largest,
+                     std::string setting = {});
+  struct Largest {
+    std::string family, piece, setting;
+    double reward = 1.0;
+  };
+  /// What the chosen pieces take for the largest reward.
+  std::vector<Largest> largest() const;
+
  private:
+  struct TakenLargest {
+    Largest said;
+    std::function<bool()> when;
+    std::function<double()> reward;
+  };
+  std::vector<TakenLargest> largest_;
   struct Subtracted {
     std::function<bool()> when;
     std::function<std::string()> what;

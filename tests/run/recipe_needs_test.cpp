@@ -13,6 +13,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rollcall::run {
@@ -361,6 +362,38 @@ TEST(PolicyNeeds, ARunThatAllowsFewerRolloutsIsRefused) {
   EXPECT_NE(room("knapsack", 8).find("set scheduler.max_rollouts=16"), std::string::npos);
   EXPECT_EQ(room("knapsack", 16), "");
   EXPECT_EQ(room("uniform_sqrt", 8), "") << "the default, which names no policy";
+}
+
+/// A constant on the scale of the reward, where the form of an answer or a command moves that scale.
+TEST(RewardScale, IsToldWhereAConstantIsOnAnother) {
+  const auto told = [](const std::string& recipe, double form, const method::Settings& knobs = {},
+                       bool command = false) {
+    RunConfig config;
+    config.objective.recipe = recipe, config.objective.knobs = knobs;
+    config.task.format_weight = form;
+    if (command) config.reward.command = {"./grade"};
+    return reward_scale_told(config, *method_of(config));
+  };
+  for (const auto& [recipe, says] : std::vector<std::pair<std::string, std::string>>{
+           {"ngrpo", "best_reward = 1"},
+           {"bnpo", "reward_high = 1"},
+           {"v0-5", "reward_high = 1"},
+           {"cgpo-mixture-of-judges", "reference_reward = 1"},
+           {"topr", "baseline = 0.5"},
+           {"spo-single-stream", "shares of right answers"},
+           {"mssr", "shares of right answers"},
+           {"a-lol", "shares of right answers"}}) {
+    EXPECT_NE(told(recipe, 0.5).find(says), std::string::npos)
+        << recipe << ": " << told(recipe, 0.5);
+    EXPECT_NE(told(recipe, 0.5).find("goes up to 1.5"), std::string::npos) << recipe;
+    EXPECT_EQ(told(recipe, 0.0), "") << recipe;
+    EXPECT_NE(told(recipe, 0.0, {}, true).find("reward.command gives"), std::string::npos);
+  }
+  EXPECT_EQ(told("ngrpo", 0.5, {{"best_reward", "1.5"}}), "");
+  EXPECT_NE(told("ngrpo", 0.0, {{"best_reward", "1.5"}}).find("goes up to 1, and"),
+            std::string::npos);
+  EXPECT_EQ(told("bnpo", 0.5, {{"components", "mean"}}), "") << "it does not read the reward";
+  for (const auto* recipe : {"grpo", "dler", "remax"}) EXPECT_EQ(told(recipe, 0.5), "") << recipe;
 }
 
 /// What a start says of settings of the reward that the loss does not read.

@@ -280,10 +280,6 @@ void look_through_archive(const RunConfig& config) {
   for (const auto& path : source.training) io::look_through(source.root / path);
 }
 
-}  // namespace
-
-namespace {
-
 /// Applies a request to the settings, and checks the folders that they name.
 class Request {
  public:
@@ -341,7 +337,8 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
         "train.warmup_steps is {} and train.steps {}: the learning rate rises up to the last step",
         config.train.optimizer.warmup_steps, config.train.steps);
   for (const auto& warning : costly_settings(context, cores)) log_warning("{}", warning);
-  for (const auto& warning : {truncation_told(config), lone_rollouts_told(config, objective)})
+  for (const auto& warning : {truncation_told(config), lone_rollouts_told(config, objective),
+                              reward_scale_told(config, objective)})
     if (!warning.empty()) log_warning("{}", warning);
   for (const auto& warning : unread_rewards_told(config, objective, policy.traits().hears_rewards))
     log_warning("{}", warning);

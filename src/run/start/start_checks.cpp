@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/process/program.hpp"
 #include "base/text/byte_size.hpp"
+#include "base/text/joined.hpp"
 #include "kernels/kernel_set.hpp"
 #include "method/columns.hpp"
 #include "model/tensors/model_folder.hpp"
@@ -286,6 +287,29 @@ std::string lone_rollouts_told(const RunConfig& c, const method::Objective& obje
       lone == method::LoneRollouts::teach_nothing ? "and teaches nothing alone"
                                                   : "and its advantage is its plain reward",
       all ? "train.rollouts_per_prompt" : "scheduler.min_rollouts");
+}
+
+std::string reward_scale_told(const RunConfig& c, const method::Objective& objective) {
+  if (c.train.steps == 0) return {};
+  const double largest = 1.0 + c.task.format_weight;
+  const bool is_command = !c.reward.command.empty();
+  std::vector<std::string> pieces, keys;
+  for (const auto& [piece, setting, reward] : objective.largest_rewards()) {
+    if (!is_command && reward == largest) continue;
+    pieces.push_back(setting.empty() ? piece + " compares it with shares of right answers"
+                                     : fmt::format("{} goes by {} = {}", piece, setting, reward));
+    if (!setting.empty()) keys.push_back("objective.knobs." + setting);
+  }
+  if (pieces.empty()) return {};
+  const std::string adapt =
+      keys.empty() ? "" : fmt::format(", or adapt {}", rollcall::joined(keys, " and "));
+  return is_command ? fmt::format(
+                          "reward.command gives the reward, and {}: let its scores lie in 0 to 1{}",
+                          rollcall::joined(pieces, " and "), adapt)
+                    : fmt::format(
+                          "task.format_weight is {}, so that the reward goes up to {}, and {}: "
+                          "leave task.format_weight out{}",
+                          c.task.format_weight, largest, rollcall::joined(pieces, " and "), adapt);
 }
 
 std::vector<std::string> unread_rewards_told(const RunConfig& c, const method::Objective& objective,
