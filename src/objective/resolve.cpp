@@ -174,7 +174,7 @@ Objective::Resolved::Resolved(const std::string& recipe_name, const Settings& ov
   }
   faults.check({"objective.knobs"}, [&] { knobs.check(); });
   faults.require_none();
-  check_mixes(choice, knobs, settings);
+  check_mixes(choice, *recipe, knobs, settings);
   start_controllers();
   tell_updates_apart();
 }
