@@ -94,6 +94,13 @@ struct LargestReward {
   double reward = 1.0;
 };
 
+/// A piece of which a part acts only on answers of at least so many tokens.
+struct LeastLength {
+  std::string piece{};    ///< family and name, as "reward repetition"
+  std::string setting{};  ///< the knob that sets the length
+  double tokens = 0.0;
+};
+
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
 class Objective {
  public:
@@ -118,6 +125,7 @@ class Objective {
                                              ///< may multiply by weights
   virtual OnPolicy on_policy() const = 0;
   virtual std::vector<LargestReward> largest_rewards() const = 0;
+  virtual std::vector<LeastLength> least_lengths() const = 0;
   virtual std::string describe() const = 0;  ///< pieces with formulas and knobs with values, one
                                              ///< line each
   virtual std::vector<std::string> columns() const = 0;  ///< names that StepColumns::named must

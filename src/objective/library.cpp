@@ -152,6 +152,12 @@ class LoadedObjective final : public method::Objective {
       all.push_back({piece, setting, reward});
     return all;
   }
+  std::vector<method::LeastLength> least_lengths() const override {
+    std::vector<method::LeastLength> all;
+    for (auto& [piece, setting, tokens] : objective_->least_lengths())
+      all.push_back({piece, setting, tokens});
+    return all;
+  }
   method::OnPolicy on_policy() const override {
     auto [idle, acts_as] = objective_->on_policy();
     return {std::move(idle), std::move(acts_as)};

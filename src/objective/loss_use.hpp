@@ -43,6 +43,17 @@ class LossUse {
     return false;
   }
 
+  /// For a piece of which a part acts only on answers of a length: the least one in tokens, and the
+  /// knob that sets it.
+  void acts_from(std::function<double()> tokens, std::string setting) {
+    acts_from_.push_back({family_, piece_, std::move(setting), std::move(tokens)});
+  }
+  struct ActsFrom {
+    std::string family, piece, setting;
+    std::function<double()> tokens;  ///< not finite: there is no such part
+  };
+  const std::vector<ActsFrom>& least_lengths() const { return acts_from_; }
+
  private:
   struct Idle {
     std::string family, piece;
@@ -51,6 +62,7 @@ class LossUse {
   std::string family_, piece_;
   std::vector<Condition> ignores_advantage_;
   std::vector<Idle> idle_;
+  std::vector<ActsFrom> acts_from_;
 };
 
 }  // namespace rollcall::objective

@@ -89,6 +89,13 @@ struct LargestReward {
   double reward = 1.0;
 };
 
+/// A piece of which a part acts only on answers of at least so many tokens.
+struct LeastLength {
+  std::string piece{};    ///< family and name, as "reward repetition"
+  std::string setting{};  ///< the knob that sets the length
+  double tokens = 0.0;
+};
+
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
 class Objective {
  public:
@@ -131,6 +138,7 @@ class Objective {
   bool reads_advantage() const;  ///< the loss reads the advantages, and so a scheduler's weights
   OnPolicy on_policy() const;
   std::vector<LargestReward> largest_rewards() const;
+  std::vector<LeastLength> least_lengths() const;
   /// Names of the reward pieces that read what only the update knows.
   std::vector<std::string> late_rewards() const;
   std::string describe() const;  ///< pieces with formulas and knobs with values, one line each

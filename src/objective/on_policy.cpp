@@ -1,4 +1,5 @@
-// What is left of a recipe where every ratio is 1, compared with what is left of the rows above it.
+// What a recipe says of the runs in which it acts: what is left of it where every ratio is 1,
+// compared with the rows above it, for which rewards, and on which answers.
 #include "objective/objective.hpp"
 #include "objective/recipes.hpp"
 #include "objective/regularizer/kl.hpp"
@@ -7,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,14 @@ std::vector<LargestReward> Objective::largest_rewards() const {
   std::vector<LargestReward> all;
   for (const auto& one : resolved_->knobs.reward_use.largest())
     all.push_back({fmt::format("{} {}", one.family, one.piece), one.setting, one.reward});
+  return all;
+}
+
+std::vector<LeastLength> Objective::least_lengths() const {
+  std::vector<LeastLength> all;
+  for (const auto& one : resolved_->knobs.loss_use.least_lengths())
+    if (const double tokens = one.tokens(); std::isfinite(tokens))
+      all.push_back({fmt::format("{} {}", one.family, one.piece), one.setting, tokens});
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include "base/errors/log.hpp"
 #include "base/text/joined.hpp"
 #include "kernels/kernel_set.hpp"
+#include "run/start/unreached.hpp"
 #include "scheduling/schedulers.hpp"
 
 #include <fmt/format.h>
@@ -20,36 +21,10 @@ namespace {
 
 constexpr const char* kMoreUpdates = "set train.mini_batches or train.epochs above 1";
 
-/// Whether a list of pieces that are joined by + has this one.
-bool lists(std::string_view pieces, std::string_view piece) {
-  for (std::size_t begin = 0; begin <= pieces.size();) {
-    const auto end = std::min(pieces.find('+', begin), pieces.size());
-    if (pieces.substr(begin, end - begin) == piece) return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
-/// Whether the run file names the piece, which its recipe does not have. `family_piece`: such as
-/// "weight tis".
-bool is_named(const RunConfig& config, std::string_view family_piece) {
-  const auto blank = family_piece.find(' ');
-  const std::string_view family = family_piece.substr(0, blank),
-                         piece = family_piece.substr(blank + 1);
-  for (const auto& recipe : method::library().recipes())
-    for (std::size_t f = 0; f < method::family_names.size(); ++f)
-      if (recipe.name == config.objective.recipe && method::family_names[f] == family &&
-          lists(recipe.pieces[f], piece))
-        return false;
-  return std::any_of(
-      config.objective.pieces.begin(), config.objective.pieces.end(),
-      [&](const auto& given) { return given.first == family && lists(given.second, piece); });
-}
-
 std::vector<std::string> named_idle(const RunConfig& config, const std::vector<std::string>& idle) {
   std::vector<std::string> named;
   std::copy_if(idle.begin(), idle.end(), std::back_inserter(named),
-               [&](const auto& piece) { return is_named(config, piece); });
+               [&](const auto& piece) { return names_piece(config, piece); });
   return named;
 }
 

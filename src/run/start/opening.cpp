@@ -28,6 +28,7 @@
 #include "run/start/on_policy.hpp"
 #include "run/start/resumed_archive.hpp"
 #include "run/start/start_checks.hpp"
+#include "run/start/unreached.hpp"
 #include "run/step/archived_steps.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "task/rows/file_list.hpp"
@@ -343,6 +344,7 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
   for (const auto& warning : unread_rewards_told(config, objective, policy.traits().hears_rewards))
     log_warning("{}", warning);
   for (const auto& warning : companions_told(config)) log_info("{}", warning);
+  for (const auto& line : unreached_told(config, objective)) log_info("{}", line);
   tell_idle_pieces(config, objective);
   if (const auto warning = padding_told(config, context.models.policy.vocab_size,
                                         context.texts.tokenizer->vocab_size());

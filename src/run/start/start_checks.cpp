@@ -21,6 +21,7 @@
 #include "run/generation/guide.hpp"
 #include "run/judge/judge_model.hpp"
 #include "run/start/on_policy.hpp"
+#include "run/start/unreached.hpp"
 #include "run/start/unread_settings.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "run/update/auxiliary_models.hpp"
@@ -207,6 +208,7 @@ void check_new_run(const RunConfig& config, const Named& named, Faults& faults) 
   faults.check({"objective.pieces", "objective.", "scheduler.", "train.mini_batches",
                 "train.epochs", "train.steps", "train.from_archive", "replay.share"},
                [&] { check_idle_pieces(config, *objective); });
+  check_unreached(config, *objective, faults);
   faults.check({"task.shuffle_rewards", "experts.share", "self_judging.share", "second_pass.kind",
                 "second_pass.buffer", "scheduler.policy", "scheduler.", "reference.model",
                 "environment.command", "objective."},
