@@ -411,8 +411,6 @@ bool Objective::reads_component(const std::string& name) const {
   return use.reads_component(name) || resolved_->knobs.needs.names("component/" + name, says);
 }
 
-bool Objective::reads_advantage() const { return resolved_->knobs.loss_use.reads_advantage(); }
-
 std::vector<std::string> Objective::late_rewards() const {
   std::vector<std::string> late;
   for (const auto& reward : resolved_->rewards)

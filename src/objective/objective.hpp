@@ -74,28 +74,6 @@ struct MicroBatchLoss {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-/// What is left of a recipe in a step with one update of the policy that sampled it, where every
-/// ratio is 1.
-struct OnPolicy {
-  std::vector<std::string> idle{};  ///< pieces that change no derivative, as "weight tis"
-  std::string acts_as{};  ///< the first row of the table, above the recipe's own, whose pieces and
-                          ///< settings are the same without those; empty: there is none
-};
-
-/// What a piece takes for the largest reward of the verifier.
-struct LargestReward {
-  std::string piece{};    ///< family and name, as "advantage virtual_best"
-  std::string setting{};  ///< knob that says it; empty: it compares with shares of right answers
-  double reward = 1.0;
-};
-
-/// A piece of which a part acts only on answers of at least so many tokens.
-struct LeastLength {
-  std::string piece{};    ///< family and name, as "reward repetition"
-  std::string setting{};  ///< the knob that sets the length
-  double tokens = 0.0;
-};
-
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
 class Objective {
  public:
@@ -135,10 +113,6 @@ class Objective {
   /// reward.
   std::string in_place_of_verifiers() const;
   bool reads_component(const std::string& name) const;  ///< some piece reads column component/NAME
-  bool reads_advantage() const;  ///< the loss reads the advantages, and so a scheduler's weights
-  OnPolicy on_policy() const;
-  std::vector<LargestReward> largest_rewards() const;
-  std::vector<LeastLength> least_lengths() const;
   /// Names of the reward pieces that read what only the update knows.
   std::vector<std::string> late_rewards() const;
   std::string describe() const;  ///< pieces with formulas and knobs with values, one line each
@@ -159,6 +133,7 @@ class Objective {
   static double lr_factor(const Prepared& prepared);
 
   struct Resolved;  ///< defined in resolve.hpp
+  const Resolved& resolved() const { return *resolved_; }
 
  private:
   std::unique_ptr<Resolved> resolved_;

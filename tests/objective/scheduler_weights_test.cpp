@@ -1,6 +1,7 @@
 // What the scheduler asks of the update: weights of whole groups, and rollouts that count in their
 // group's statistics only.
 #include "evaluate_step.hpp"
+#include "objective/reach.hpp"
 #include "objective/recipes.hpp"
 
 #include <gtest/gtest.h>
@@ -99,10 +100,10 @@ TEST(SchedulerWeights, ChangeALossExactlyWhereItReadsAdvantages) {
       differs = train(objective, step, {}).derivative !=
                 train(objective, step, {{0.5, 3.0, 2.0}, {}}).derivative;
     }
-    EXPECT_EQ(differs, objective.reads_advantage()) << recipe;
+    EXPECT_EQ(differs, reads_advantage(objective)) << recipe;
   }
-  EXPECT_TRUE(Objective("dypo").reads_advantage());
-  EXPECT_FALSE(Objective("dypo", {}, {{"alignment_alpha", "0"}}).reads_advantage());
+  EXPECT_TRUE(reads_advantage(Objective("dypo")));
+  EXPECT_FALSE(reads_advantage(Objective("dypo", {}, {{"alignment_alpha", "0"}})));
 }
 
 TEST(SchedulerWeights, WhatIsReportedIsWithoutThem) {

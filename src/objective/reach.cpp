@@ -1,6 +1,7 @@
 // What a recipe says of the runs in which it acts: what is left of it where every ratio is 1,
 // compared with the rows above it, for which rewards, and on which answers.
-#include "objective/objective.hpp"
+#include "objective/reach.hpp"
+
 #include "objective/recipes.hpp"
 #include "objective/regularizer/kl.hpp"
 #include "objective/resolve.hpp"
@@ -47,31 +48,36 @@ std::vector<std::string> parts(const Objective::Resolved& resolved, Which which)
 
 }  // namespace
 
-std::vector<LargestReward> Objective::largest_rewards() const {
+std::vector<LargestReward> largest_rewards(const Objective& objective) {
   std::vector<LargestReward> all;
-  for (const auto& one : resolved_->knobs.reward_use.largest())
+  for (const auto& one : objective.resolved().knobs.reward_use.largest())
     all.push_back({fmt::format("{} {}", one.family, one.piece), one.setting, one.reward});
   return all;
 }
 
-std::vector<LeastLength> Objective::least_lengths() const {
+std::vector<LeastLength> least_lengths(const Objective& objective) {
   std::vector<LeastLength> all;
-  for (const auto& one : resolved_->knobs.loss_use.least_lengths())
+  for (const auto& one : objective.resolved().knobs.loss_use.least_lengths())
     if (const double tokens = one.tokens(); std::isfinite(tokens))
       all.push_back({fmt::format("{} {}", one.family, one.piece), one.setting, tokens});
   return all;
 }
 
-OnPolicy Objective::on_policy() const {
+bool reads_advantage(const Objective& objective) {
+  return objective.resolved().knobs.loss_use.reads_advantage();
+}
+
+OnPolicy on_policy(const Objective& objective) {
+  const Objective::Resolved& resolved = objective.resolved();
   OnPolicy found;
   for (const Family family : {Family::ratio, Family::weight, Family::regularizer})
-    for (const auto& piece : names_of(resolved_->choice, family))
-      if (piece != "token" && is_idle(*resolved_, name_of(family), piece))
+    for (const auto& piece : names_of(resolved.choice, family))
+      if (piece != "token" && is_idle(resolved, name_of(family), piece))
         found.idle.push_back(fmt::format("{} {}", name_of(family), piece));
-  const auto acting = parts(*resolved_, Which::acting), all = parts(*resolved_, Which::all);
+  const auto acting = parts(resolved, Which::acting), all = parts(resolved, Which::all);
   for (const Recipe& row : recipes()) {
-    if (row.name == resolved_->recipe->name) break;
-    const Resolved other(std::string(row.name), {}, {});
+    if (row.name == resolved.recipe->name) break;
+    const Objective::Resolved other(std::string(row.name), {}, {});
     // Rows that are equal throughout differ by what they train on.
     if (parts(other, Which::acting) != acting || parts(other, Which::all) == all) continue;
     found.acts_as = row.name;
