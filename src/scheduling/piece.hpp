@@ -60,6 +60,9 @@ std::optional<Shortage> no_room_for_more(const StepRequest& request, std::int64_
 /// Chooses the prompts of a step.
 class Sampler : public Piece {
  public:
+  /// Whether it has no choice in a step that asks as many prompts as there are. A sampler that
+  /// draws all alike, or copies of some, overrides this.
+  virtual bool needs_more_prompts() const { return true; }
   /// [request.prompts] draws. A refill calls this again within a step, with the number of prompts
   /// that it still needs. `held`: prompts that the step has already, ascending; they are not drawn
   /// again while other prompts are left.

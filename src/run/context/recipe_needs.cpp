@@ -2,6 +2,7 @@
 #include "run/context/recipe_needs.hpp"
 
 #include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
 #include "method/columns.hpp"
 #include "reward/verifier.hpp"
 #include "run/context/step_bounds.hpp"
@@ -288,6 +289,17 @@ void check_policy_needs(const RunConfig& config, const scheduling::Scheduler& po
     throw ConfigError(error_message(
         fmt::format("scheduler.policy {} {}", s.policy, shortage->problem),
         "it would draw as another policy does, and not as its name says", shortage->remedy));
+}
+
+void tell_shortage(const RunConfig& config, const scheduling::Scheduler& policy) {
+  if (!config.train.from_archive.empty() || config.train.steps == 0) return;
+  const auto shortage = policy.shortage(step_bounds(config));
+  if (!shortage) return;
+  const std::string line =
+      fmt::format("scheduler.policy {} {}: it draws as a plainer policy does; {}",
+                  config.scheduler.policy, shortage->problem, shortage->remedy);
+  if (config.scheduler.policy != SchedulerSection{}.policy) log_warning("{}", line);
+  else log_info("{}", line);
 }
 
 void check_weights(const RunConfig& config, const method::Objective& objective,

@@ -27,6 +27,10 @@ bool forgets_at_refresh(const RunConfig& config);
 /// scheduler no room, so that it would draw as a simpler scheduler does.
 void check_policy_needs(const RunConfig& config, const scheduling::Scheduler& policy);
 
+/// Logs, for a training run, that its prompts and bounds leave the scheduler no choice: a warning
+/// where scheduler.policy is not the default.
+void tell_shortage(const RunConfig& config, const scheduling::Scheduler& policy);
+
 /// Throws ConfigError where the scheduler weighs advantages that the loss does not read.
 void check_weights(const RunConfig& config, const method::Objective& objective,
                    const scheduling::Scheduler& policy);

@@ -345,6 +345,7 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
     log_warning("{}", warning);
   for (const auto& warning : companions_told(config)) log_info("{}", warning);
   for (const auto& line : unreached_told(config, objective)) log_info("{}", line);
+  tell_shortage(config, policy);
   tell_idle_pieces(config, objective);
   if (const auto warning = padding_told(config, context.models.policy.vocab_size,
                                         context.texts.tokenizer->vocab_size());
