@@ -316,6 +316,27 @@ TEST(RecipeNeeds, WhatRowsGoWithIsThere) {
   }
 }
 
+/// Two rows of one loss differ by what a run has beside it, so the second one asks for that.
+TEST(RecipeNeeds, ARowWithTheLossOfAnotherIsRefusedByDefault) {
+  const auto& rows = method::library().recipes();
+  int alike = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      if (rows[i].pieces != rows[j].pieces || rows[i].settings != rows[j].settings) continue;
+      RunConfig config;
+      config.objective.recipe = rows[i].name;
+      EXPECT_NE(refusal([&] {
+                  Faults faults;
+                  check_recipe_needs(config, faults);
+                  faults.require_none();
+                }),
+                "")
+          << rows[i].name << " would train as " << rows[j].name;
+      ++alike;
+    }
+  EXPECT_GT(alike, 0) << "prompt-augmentation-grpo has the loss of dapo";
+}
+
 TEST(RecipeNeeds, AnEnsembleHasTwoScorersThatCount) {
   RunConfig config;
   config.objective.recipe = "rm-ensemble-wco-uwo";
