@@ -76,7 +76,7 @@ class RewardUse {
   std::vector<std::string> subtracted() const;
 
   /// For a piece with a constant on the scale of the verifier's reward: what it takes for the
-  /// largest reward, and the setting that says so as family.knob; no setting where it is the share
+  /// largest reward, and the knob that says so; no knob where it is the share
   /// of right answers, which is at most 1.
   void takes_largest(std::function<bool()> when, std::function<double()> largest,
                      std::string setting = {});
