@@ -80,6 +80,27 @@ enum class LoneRollouts {
   teach_nothing,    ///< nothing: its reward does not change the derivative
 };
 
+/// What is left of a recipe in a step with one update of the policy that sampled it, where every
+/// ratio is 1.
+struct OnPolicy {
+  std::vector<std::string> idle{};  ///< pieces that change no derivative, as "weight tis"
+  std::string acts_as{};            ///< a row that trains as this one does; empty: there is none
+};
+
+/// What a piece takes for the largest reward of the verifier.
+struct LargestReward {
+  std::string piece{};    ///< family and name, as "advantage virtual_best"
+  std::string setting{};  ///< knob that says it; empty: it compares with shares of right answers
+  double reward = 1.0;
+};
+
+/// A piece of which a part acts only on answers of at least so many tokens.
+struct LeastLength {
+  std::string piece{};    ///< family and name, as "reward repetition"
+  std::string setting{};  ///< the knob that sets the length
+  double tokens = 0.0;
+};
+
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
 class Objective {
  public:
@@ -100,6 +121,11 @@ class Objective {
   virtual RewardSource reward_source() const = 0;
   virtual bool reads_component(const std::string& name) const = 0;  ///< some piece reads column
                                                                     ///< component/NAME
+  virtual bool reads_advantage() const = 0;  ///< the loss reads the advantages, which a scheduler
+                                             ///< may multiply by weights
+  virtual OnPolicy on_policy() const = 0;
+  virtual std::vector<LargestReward> largest_rewards() const = 0;
+  virtual std::vector<LeastLength> least_lengths() const = 0;
   virtual std::string describe() const = 0;  ///< pieces with formulas and knobs with values, one
                                              ///< line each
   virtual std::vector<std::string> columns() const = 0;  ///< names that StepColumns::named must

@@ -52,11 +52,17 @@ struct ComponentWeights {
       for (const auto& [name, unused] : given) columns.push_back("component/" + name);
       return columns;
     });
+    knobs.reward_use.reads_components([this](const std::string& name) { return counts(name); });
   }
 
   double of(const std::string& name) const {
     const auto found = given.find(name);
     return found == given.end() ? 1.0 : found->second;
+  }
+
+  /// Whether a component of this name would change the sum.
+  bool counts(const std::string& name) const {
+    return of(name) != 0.0 && std::find(omitted.begin(), omitted.end(), name) == omitted.end();
   }
 
   /// [B] weighted sum of the components that count; the reward where the step carries none.

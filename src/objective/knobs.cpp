@@ -65,6 +65,7 @@ void Knobs::enter(std::string_view family, std::string_view piece) {
   piece_ = piece;
   needs.enter(family, piece);
   reward_use.enter(family, piece);
+  loss_use.enter(family, piece);
 }
 
 void Knobs::add(std::string name, std::string meaning, std::string valid,

@@ -4,6 +4,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/text/config.hpp"
+#include "objective/loss_use.hpp"
 #include "objective/piece_needs.hpp"
 #include "objective/reward_use.hpp"
 
@@ -35,12 +36,13 @@ struct Knob {
 };
 
 /// What the chosen pieces say about themselves while they are made: their settings here, what they
-/// read in `needs`, and how they use rewards in `reward_use`. Knobs are bound to members of pieces,
-/// so a piece must not move in memory afterwards.
+/// read in `needs`, how they use rewards in `reward_use`, and what the loss reads in `loss_use`.
+/// Knobs are bound to members of pieces, so a piece must not move in memory afterwards.
 class Knobs {
  public:
   PieceNeeds needs;
   RewardUse reward_use;
+  LossUse loss_use;
 
   /// What is bound or stated after this call belongs to this piece.
   void enter(std::string_view family, std::string_view piece);

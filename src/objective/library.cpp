@@ -5,6 +5,7 @@
 #include "objective/arithmetic.hpp"
 #include "objective/lone_rollouts.hpp"
 #include "objective/objective.hpp"
+#include "objective/reach.hpp"
 #include "objective/recipes.hpp"
 #include "objective/token_advantages.hpp"
 
@@ -146,6 +147,23 @@ class LoadedObjective final : public method::Objective {
   bool reads_component(const std::string& name) const override {
     return objective_->reads_component(name);
   }
+  std::vector<method::LargestReward> largest_rewards() const override {
+    std::vector<method::LargestReward> all;
+    for (auto& [piece, setting, reward] : objective::largest_rewards(*objective_))
+      all.push_back({piece, setting, reward});
+    return all;
+  }
+  std::vector<method::LeastLength> least_lengths() const override {
+    std::vector<method::LeastLength> all;
+    for (auto& [piece, setting, tokens] : objective::least_lengths(*objective_))
+      all.push_back({piece, setting, tokens});
+    return all;
+  }
+  method::OnPolicy on_policy() const override {
+    auto [idle, acts_as] = objective::on_policy(*objective_);
+    return {std::move(idle), std::move(acts_as)};
+  }
+  bool reads_advantage() const override { return objective::reads_advantage(*objective_); }
   std::string describe() const override { return objective_->describe(); }
   std::vector<std::string> columns() const override { return objective_->columns(); }
   std::vector<std::string> unset() const override { return objective_->unset(); }

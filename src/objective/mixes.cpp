@@ -4,6 +4,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/errors/faults.hpp"
+#include "method/columns.hpp"
 #include "objective/reward_sight.hpp"
 
 #include <fmt/format.h>
@@ -13,18 +14,6 @@
 
 namespace rollcall::objective {
 namespace {
-
-/// Two pieces that do not go together, because one of them would silently do nothing.
-struct Mix {
-  Family family;
-  std::string_view piece;
-  Family with_family;
-  std::string_view with_piece, why, suggestion;
-};
-constexpr Mix kImpossible[] = {
-    {Family::ratio, "sequence", Family::surrogate, "reinforce",
-     "reinforce does not look at the ratio", "use surrogate clip, or ratio token"},
-};
 
 /// A piece that does nothing, or not what its name says, unless another piece is chosen as well.
 struct Half {
@@ -90,13 +79,6 @@ std::vector<std::string> with_effect(const std::vector<std::string>& rewards, Ef
 }
 
 void check_pairs(const Choice& choice, const Settings& given, Faults& faults) {
-  for (const Mix& mix : kImpossible)
-    faults.need(
-        {key_of(mix.family), key_of(mix.with_family)},
-        !has(choice, mix.family, mix.piece) || !has(choice, mix.with_family, mix.with_piece),
-        fmt::format("objective.pieces: {} {} does not go with {} {}", name_of(mix.family),
-                    mix.piece, name_of(mix.with_family), mix.with_piece),
-        mix.why, mix.suggestion);
   for (const Half& half : kHalves)
     faults.need({key_of(half.family), key_of(half.other_family)},
                 !has(choice, half.family, half.piece) || has(choice, half.other_family, half.other),
@@ -118,6 +100,41 @@ void check_pairs(const Choice& choice, const Settings& given, Faults& faults) {
         fmt::format("{} is set, and {} {} is chosen", key, name_of(moved.by_family), moved.by),
         moved.why, moved.suggestion);
   }
+}
+
+/// Refuses ratios, advantages and a value head that the loss does not read, where the run file
+/// chooses them.
+void check_read(const Choice& choice, const Recipe& recipe, const Knobs& knobs, Faults& faults) {
+  const std::string &ratio = choice[std::size_t(Family::ratio)],
+                    &advantage = choice[std::size_t(Family::advantage)],
+                    &surrogate = choice[std::size_t(Family::surrogate)];
+  const auto is_chosen = [&](Family family) {
+    return choice[std::size_t(family)] != recipe.piece(family);
+  };
+  faults.need(
+      {key_of(Family::ratio), key_of(Family::surrogate)},
+      knobs.loss_use.reads_ratio || ratio == "token",
+      fmt::format("objective.pieces: ratio {} does not go with surrogate {}", ratio, surrogate),
+      fmt::format("{} does not look at the ratio", surrogate),
+      "use surrogate clip, or ratio token");
+  // A weight may read an advantage that the surrogate does not.
+  faults.need({key_of(Family::advantage), key_of(Family::surrogate)},
+              !is_chosen(Family::advantage) || knobs.loss_use.reads_advantage() ||
+                  choice[std::size_t(Family::weight)] != "none",
+              fmt::format("objective.pieces: advantage {} does not go with surrogate {}", advantage,
+                          surrogate),
+              fmt::format("{} reads no advantage, so another one would change nothing", surrogate),
+              "leave objective.pieces.advantage out, or choose another recipe");
+  const auto columns = knobs.needs.column_names(name_of(Family::advantage), advantage);
+  faults.need(
+      {key_of(Family::regularizer), key_of(Family::advantage)},
+      !has(choice, Family::regularizer, "value") || !is_chosen(Family::regularizer) ||
+          std::find(columns.begin(), columns.end(), method::column::value) != columns.end(),
+      fmt::format("objective.pieces: regularizer value is chosen, and advantage {} reads no "
+                  "value",
+                  advantage),
+      "it would train a value head that nothing reads",
+      "set objective.pieces.advantage=gae, or leave value out");
 }
 
 /// Refuses reward pieces whose payment another piece replaces, ignores or misreads.
@@ -186,9 +203,11 @@ std::vector<std::string> names_of(const Choice& choice, Family family) {
   return names;
 }
 
-void check_mixes(const Choice& choice, const Knobs& knobs, const Settings& given) {
+void check_mixes(const Choice& choice, const Recipe& recipe, const Knobs& knobs,
+                 const Settings& given) {
   Faults faults;
   check_pairs(choice, given, faults);
+  check_read(choice, recipe, knobs, faults);
   check_pay(choice, knobs, faults);
   faults.require_none();
 }

@@ -18,7 +18,9 @@ using Choice = std::array<std::string, family_names.size()>;
 std::vector<std::string> names_of(const Choice& choice, Family family);
 
 /// Throws one ConfigError that names everything that is wrong. `knobs`: those of the chosen pieces,
-/// with the values of row and run file; `given`: the settings of the run file alone.
-void check_mixes(const Choice& choice, const Knobs& knobs, const Settings& given);
+/// with the values of row and run file; `given`: the settings of the run file alone. A piece that
+/// `recipe` has itself is nobody's choice.
+void check_mixes(const Choice& choice, const Recipe& recipe, const Knobs& knobs,
+                 const Settings& given);
 
 }  // namespace rollcall::objective

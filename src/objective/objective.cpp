@@ -406,9 +406,9 @@ std::string Objective::in_place_of_verifiers() const {
 }
 
 bool Objective::reads_component(const std::string& name) const {
-  const auto columns = resolved_->knobs.needs.column_names();
-  return resolved_->knobs.reward_use.components_read() ||
-         std::find(columns.begin(), columns.end(), "component/" + name) != columns.end();
+  const RewardUse& use = resolved_->knobs.reward_use;
+  const auto says = [&](auto family, auto piece) { return use.says_components(family, piece); };
+  return use.reads_component(name) || resolved_->knobs.needs.names("component/" + name, says);
 }
 
 std::vector<std::string> Objective::late_rewards() const {

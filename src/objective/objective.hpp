@@ -133,6 +133,7 @@ class Objective {
   static double lr_factor(const Prepared& prepared);
 
   struct Resolved;  ///< defined in resolve.hpp
+  const Resolved& resolved() const { return *resolved_; }
 
  private:
   std::unique_ptr<Resolved> resolved_;

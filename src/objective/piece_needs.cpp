@@ -37,6 +37,14 @@ std::vector<std::string> PieceNeeds::column_names() const {
   return names;
 }
 
+bool PieceNeeds::names(const std::string& column, const OfPiece& left_out) const {
+  return std::any_of(columns_.begin(), columns_.end(), [&](const Columns& need) {
+    const auto own = need.names();
+    return std::find(own.begin(), own.end(), column) != own.end() &&
+           !left_out(need.family, need.piece);
+  });
+}
+
 std::vector<std::string> PieceNeeds::column_names(std::string_view family,
                                                   std::string_view piece) const {
   std::vector<std::string> names;

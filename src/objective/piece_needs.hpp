@@ -31,6 +31,9 @@ class PieceNeeds {
 
   /// Columns that some piece needs, each once, in the order in which they were stated.
   std::vector<std::string> column_names() const;
+  using OfPiece = std::function<bool(std::string_view family, std::string_view piece)>;
+  /// Whether a piece that is not `left_out` needs the column.
+  bool names(const std::string& column, const OfPiece& left_out) const;
   /// Columns that one piece needs.
   std::vector<std::string> column_names(std::string_view family, std::string_view piece) const;
 

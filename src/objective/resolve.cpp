@@ -135,7 +135,7 @@ Objective::Resolved::Resolved(const std::string& recipe_name, const Settings& ov
     : recipe(&recipes().front()) {
   Faults faults;
   faults.check({"objective.recipe"}, [&] { recipe = &find_recipe(recipe_name); });
-  Choice choice = choose(*recipe, overrides, faults);
+  choice = choose(*recipe, overrides, faults);
   const auto take = [&](Family family,
                         const std::function<void(const std::string& name)>& make_it) {
     const std::string key = fmt::format("objective.pieces.{}", name_of(family));
@@ -174,7 +174,7 @@ Objective::Resolved::Resolved(const std::string& recipe_name, const Settings& ov
   }
   faults.check({"objective.knobs"}, [&] { knobs.check(); });
   faults.require_none();
-  check_mixes(choice, knobs, settings);
+  check_mixes(choice, *recipe, knobs, settings);
   start_controllers();
   tell_updates_apart();
 }

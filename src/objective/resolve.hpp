@@ -1,6 +1,7 @@
 // From names to pieces: a recipe with overrides becomes functions with their knobs set.
 #pragma once
 
+#include "objective/mixes.hpp"
 #include "objective/pieces.hpp"
 #include "objective/recipes.hpp"
 
@@ -23,6 +24,7 @@ struct Objective::Resolved {
   Resolved(const std::string& recipe, const Settings& overrides, const Settings& settings);
 
   const Recipe* recipe = nullptr;
+  Choice choice;  ///< the names of the pieces
   /// ("family  name", formula) of each chosen piece, in the order of families
   std::vector<std::pair<std::string, std::string>> cards;
   Knobs knobs;

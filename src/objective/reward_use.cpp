@@ -41,11 +41,20 @@ std::vector<const Gate*> RewardUse::gates() const {
   return all;
 }
 
-void RewardUse::reads_components(std::function<bool()> when) {
-  reads_components_.push_back(std::move(when));
+void RewardUse::reads_components(std::function<bool(const std::string&)> which) {
+  reads_components_.push_back({family_, piece_, std::move(which)});
 }
 
-bool RewardUse::components_read() const { return any(reads_components_); }
+bool RewardUse::reads_component(const std::string& name) const {
+  return std::any_of(reads_components_.begin(), reads_components_.end(),
+                     [&](const auto& reader) { return reader.which(name); });
+}
+
+bool RewardUse::says_components(std::string_view family, std::string_view piece) const {
+  return std::any_of(reads_components_.begin(), reads_components_.end(), [&](const auto& reader) {
+    return reader.family == family && reader.piece == piece;
+  });
+}
 
 void RewardUse::pays_tokens(std::function<bool()> when) { pays_tokens_.push_back(std::move(when)); }
 
@@ -53,6 +62,21 @@ bool RewardUse::tokens_paid() const { return any(pays_tokens_); }
 
 void RewardUse::subtracts_verifiers(std::function<bool()> when, std::function<std::string()> what) {
   subtracts_.push_back({std::move(when), std::move(what)});
+}
+
+void RewardUse::takes_largest(std::function<bool()> when, std::function<double()> largest,
+                              std::string setting) {
+  largest_.push_back({{family_, piece_, std::move(setting)}, std::move(when), std::move(largest)});
+}
+
+std::vector<RewardUse::Largest> RewardUse::largest() const {
+  std::vector<Largest> all;
+  for (const TakenLargest& one : largest_) {
+    if (!one.when()) continue;
+    all.push_back(one.said);
+    all.back().reward = one.reward();
+  }
+  return all;
 }
 
 std::vector<std::string> RewardUse::subtracted() const {

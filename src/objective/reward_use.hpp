@@ -53,9 +53,13 @@ class RewardUse {
   /// The gates of the chosen pieces, in their order.
   std::vector<const Gate*> gates() const;
 
-  /// For a piece that reads all of the columns component/NAME, without naming them in its needs.
-  void reads_components(std::function<bool()> when);
-  bool components_read() const;
+  /// For a piece that reads columns component/NAME without naming all of them in its needs: which
+  /// of them it reads, by NAME.
+  void reads_components(std::function<bool(const std::string& name)> which);
+  bool reads_component(const std::string& name) const;  ///< such a piece reads it
+  /// Whether the piece has said which components it reads. Its needs may name others as well, which
+  /// weigh 0.
+  bool says_components(std::string_view family, std::string_view piece) const;
 
   bool reads_token_rewards = false;  ///< the advantage reads Step::token_reward
   /// For a reward piece that pays single tokens instead of rollouts.
@@ -71,7 +75,25 @@ class RewardUse {
   /// Names of the columns that are subtracted.
   std::vector<std::string> subtracted() const;
 
+  /// For a piece with a constant on the scale of the verifier's reward: what it takes for the
+  /// largest reward, and the knob that says so; no knob where it is the share
+  /// of right answers, which is at most 1.
+  void takes_largest(std::function<bool()> when, std::function<double()> largest,
+                     std::string setting = {});
+  struct Largest {
+    std::string family, piece, setting;
+    double reward = 1.0;
+  };
+  /// What the chosen pieces take for the largest reward.
+  std::vector<Largest> largest() const;
+
  private:
+  struct TakenLargest {
+    Largest said;
+    std::function<bool()> when;
+    std::function<double()> reward;
+  };
+  std::vector<TakenLargest> largest_;
   struct Subtracted {
     std::function<bool()> when;
     std::function<std::string()> what;
@@ -79,7 +101,12 @@ class RewardUse {
   std::string family_, piece_;
   std::vector<TrainsOn> trains_on_;
   std::vector<Gate> gates_;
-  std::vector<std::function<bool()>> pays_tokens_, reads_components_;
+  std::vector<std::function<bool()>> pays_tokens_;
+  struct ReadComponents {
+    std::string family, piece;
+    std::function<bool(const std::string&)> which;
+  };
+  std::vector<ReadComponents> reads_components_;
   std::vector<Subtracted> subtracts_;
 };
 

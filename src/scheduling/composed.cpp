@@ -138,6 +138,7 @@ PolicyTraits traits_of(const Knowledge& knowledge, const Pieces& pieces) {
                       .most_rounds = pieces.rounds->most_rounds(),
                       .tiers = pieces.rounds->tiers(),
                       .hears_rewards = false,
+                      .weighs = pieces.selection->weighs(),
                       .needs = knowledge.needs(),
                       .warnings = knowledge.signals.warnings()};
   for (const auto& [name, piece] : named(pieces)) {
@@ -312,6 +313,12 @@ void ComposedPolicy::end_step(const std::vector<GroupReport>& reports) {
 }
 
 std::optional<Shortage> ComposedPolicy::shortage(const StepRequest& request) const {
+  const auto prompts = std::int64_t(knowledge_.size());
+  if (pieces_.sampler->needs_more_prompts() && prompts > 1 && request.prompts >= prompts)
+    return Shortage{
+        fmt::format("prefers some prompts, but train.prompts_per_step is {} and there are {}",
+                    request.prompts, prompts),
+        fmt::format("set train.prompts_per_step below {}", prompts)};
   for (const auto& [name, piece] : named(pieces_)) {
     if (auto found = piece->shortage(request)) return found;
   }

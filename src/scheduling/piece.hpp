@@ -60,6 +60,9 @@ std::optional<Shortage> no_room_for_more(const StepRequest& request, std::int64_
 /// Chooses the prompts of a step.
 class Sampler : public Piece {
  public:
+  /// Whether it has no choice in a step that asks as many prompts as there are. A sampler that
+  /// draws all alike, or copies of some, overrides this.
+  virtual bool needs_more_prompts() const { return true; }
   /// [request.prompts] draws. A refill calls this again within a step, with the number of prompts
   /// that it still needs. `held`: prompts that the step has already, ascending; they are not drawn
   /// again while other prompts are left.
@@ -106,6 +109,8 @@ class Selection : public Piece {
   /// by GroupId.
   virtual std::vector<GroupTraining> select(const StepRequest& request,
                                             const std::vector<GroupReport>& reports) = 0;
+  /// Its entries may have other weights than 1.
+  virtual bool weighs() const { return false; }
   /// The factor that the advantages of the prompt's groups would get now.
   virtual double weight(PromptId) const { return 1.0; }
 };

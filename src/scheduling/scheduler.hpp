@@ -100,6 +100,7 @@ struct PolicyTraits {
   std::int64_t tiers = 0;        ///< most help that it asks prompts again with; 0: none
   bool hears_rewards = true;     ///< the scheduler reads GroupReport::rewards, not only which are
                                  ///< correct
+  bool weighs = false;  ///< it multiplies advantages of groups by weights that may differ from 1
   std::vector<Need> needs{};
   std::vector<std::string> warnings{};  ///< what a user should know of its knobs, a sentence each
 };
@@ -137,8 +138,9 @@ class Scheduler {
   /// learning happens here.
   virtual void end_step(const std::vector<GroupReport>& reports) = 0;
   virtual const PolicyTraits& traits() const = 0;
-  /// A shortage if steps with these bounds and this budget leave the scheduler no choice, so that
-  /// it would draw as another, plainer scheduler does.
+  /// A shortage if steps with these bounds and this budget, or the prompts of the table, leave the
+  /// scheduler no choice, so that it would draw as another, plainer scheduler does. A table of one
+  /// prompt stands for prompts that are not known yet.
   virtual std::optional<Shortage> shortage(const StepRequest&) const { return std::nullopt; }
   /// The largest number of rollouts that a step of this request draws, over all its rounds.
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;

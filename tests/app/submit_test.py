@@ -193,7 +193,7 @@ def what_would_end_the_job_is_said_at_once(harness):
     asked = sets(run__dir=harness.work / "nowhere", task__name="file", task__file=rows)
     for words, says in ((sets(run__numerics="cuda_bf16_sliced8"), "but the site books no GPU"),
                         (["--sbatch", "--gres=nvme:1", *sets(run__numerics="cuda_bf16_sliced8")], "but the site books no GPU"),
-                        (sets(objective__recipe="pods"), "objective.recipe is pods, but scheduler.policy is another"),
+                        (sets(objective__recipe="pods"), "objective.recipe is pods, but the scheduler's selection is not max_variance"),
                         (sets(scheduler__policy="dars_hw"), "set scheduler.max_rollouts=64"),
                         (sets(objective__recipe="chord", task__shuffle_rewards="true"), "task.shuffle_rewards is set, but objective.recipe chord learns from"),
                         (sets(objective__pieces__reward="kl_limit", scheduler__policy="dapo"), "set scheduler.hears=verifier"),

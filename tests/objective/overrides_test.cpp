@@ -56,6 +56,24 @@ TEST(Overrides, ImpossibleMixesAreRefusedWithTheReason) {
   EXPECT_THAT(refusal("grpo", {{"advantage", "none"}}), HasSubstr("exactly one piece"));
 }
 
+TEST(Overrides, WhatTheLossDoesNotReadIsRefused) {
+  for (const char* row : {"rloo", "online_dpo", "disco", "real-labels", "pacs", "gvpo", "otr"})
+    for (const char* ratio : {"behaviour", "sequence", "prefix_min", "sequence_token"})
+      EXPECT_THAT(refusal(row, {{"ratio", ratio}}), HasSubstr("does not look at the ratio"))
+          << row << " " << ratio;
+  EXPECT_THAT(refusal("gspo", {{"surrogate", "reinforce"}}),
+              HasSubstr("does not look at the ratio"));
+  for (const char* row : {"online_dpo", "trpa", "disco", "real-labels", "pacs", "otr"})
+    EXPECT_THAT(refusal(row, {{"advantage", "pass_at_k"}}), HasSubstr("reads no advantage")) << row;
+  EXPECT_EQ(refusal("online_dpo", {{"advantage", "group_center"}}), "accepted") << "the row's own";
+  EXPECT_EQ(refusal("gvpo", {{"advantage", "group_norm"}}), "accepted") << "it reads advantages";
+  EXPECT_EQ(refusal("online_dpo", {{"advantage", "group_norm"}, {"weight", "keep_advantage"}}),
+            "accepted")
+      << "the weight reads it";
+  EXPECT_THAT(refusal("grpo", {{"regularizer", "kl+value"}}), HasSubstr("reads no value"));
+  EXPECT_EQ(refusal("ppo", {{"regularizer", "value+kl"}}), "accepted");
+}
+
 TEST(Overrides, TokenRewardsNeedAnAdvantageThatReadsThem) {
   EXPECT_THAT(refusal("rloo_kl", {}, {{"kl_reward_to", "token"}}),
               HasSubstr("leave_one_out reads no rewards of tokens"));

@@ -1,6 +1,7 @@
 // What the scheduler asks of the update: weights of whole groups, and rollouts that count in their
 // group's statistics only.
 #include "evaluate_step.hpp"
+#include "objective/reach.hpp"
 #include "objective/recipes.hpp"
 
 #include <gtest/gtest.h>
@@ -88,6 +89,21 @@ TEST(SchedulerWeights, OnesChangeNoBit) {
     EXPECT_EQ(plain.loss, ones.loss) << recipe;
     EXPECT_EQ(plain.derivative, ones.derivative) << recipe;
   }
+}
+
+TEST(SchedulerWeights, ChangeALossExactlyWhereItReadsAdvantages) {
+  for (const auto& recipe : recipe_names()) {
+    const Objective objective(recipe);
+    bool differs = false;
+    for (std::uint32_t seed = 0; seed < 20 && !differs; ++seed) {
+      const PlainStep step = random_step({5, 4, 3}, seed, 0.3);
+      differs = train(objective, step, {}).derivative !=
+                train(objective, step, {{0.5, 3.0, 2.0}, {}}).derivative;
+    }
+    EXPECT_EQ(differs, reads_advantage(objective)) << recipe;
+  }
+  EXPECT_TRUE(reads_advantage(Objective("dypo")));
+  EXPECT_FALSE(reads_advantage(Objective("dypo", {}, {{"alignment_alpha", "0"}})));
 }
 
 TEST(SchedulerWeights, WhatIsReportedIsWithoutThem) {

@@ -5,7 +5,6 @@
 
 #include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
-#include "run/context/recipe_needs.hpp"
 #include "run/random_batch.hpp"
 #include "run/scoring/scoring.hpp"
 #include "run/step/step_wire.hpp"
@@ -20,7 +19,6 @@
 #include <functional>
 #include <memory>
 #include <numeric>
-#include <sstream>
 
 namespace rollcall::run {
 namespace {
@@ -301,194 +299,9 @@ TEST(HeardRewards, ThatOnlyTheUpdateKnowsAreRefused) {
   EXPECT_EQ(hears(config, "uniform_sqrt"), "");  // it asks who was right
   config.scheduler.hears = "verifier";
   EXPECT_EQ(hears(config, "dapo"), "");
+  EXPECT_NE(hears(config, "uniform").find("uniform reads no rewards"), std::string::npos);
   config.scheduler.hears = "reward", config.replay.share = 0.5, config.replay.choose = "advantage";
   EXPECT_NE(hears(config, "uniform_sqrt").find("replay.choose"), std::string::npos);
-}
-
-TEST(Control, IsRefusedWhereVerdictsAreNotAllThatTeaches) {
-  const auto control = [](const std::string& recipe, const std::string& reward = "",
-                          double experts = 0.0) {
-    RunConfig config;
-    config.task.shuffle_rewards = true, config.objective.recipe = recipe,
-    config.experts.share = experts;
-    if (!reward.empty()) config.objective.pieces = {{"reward", reward}};
-    return refusal([&] { check_control(config, *method_of(config)); });
-  };
-  EXPECT_NE(control("on_policy_distillation").find("a teacher"), std::string::npos);
-  EXPECT_NE(control("chord").find("worked solutions"), std::string::npos);
-  EXPECT_NE(control("grpo", "", 0.5).find("worked solutions"), std::string::npos);
-  EXPECT_NE(control("grpo", "confidence").find("reads no verdict"), std::string::npos);
-  for (const auto* recipe : {"grpo", "psr-nsr-w-reinforce", "gdpo", "pacs"})
-    EXPECT_EQ(control(recipe), "") << recipe;
-  RunConfig judging;
-  judging.task.shuffle_rewards = true, judging.self_judging.share = 0.5;
-  EXPECT_NE(refusal([&] {
-              check_control(judging, *method_of(judging));
-            }).find("judge tasks are made of true verdicts"),
-            std::string::npos);
-}
-
-TEST(RecipeNeeds, ARowOfReplayHasItsChoiceAndItsOldPolicy) {
-  const auto needs = [](const std::string& recipe, const std::string& choose,
-                        const std::string& old_policy) {
-    RunConfig config;
-    config.objective.recipe = recipe, config.replay.share = 0.5, config.replay.choose = choose,
-    config.replay.old_policy = old_policy;
-    return refusal([&] {
-      Faults faults;
-      check_recipe_needs(config, faults);
-      faults.require_none();
-    });
-  };
-  EXPECT_NE(needs("skywork-r1v2-ssb", "uniform", "sampler").find("set replay.choose=advantage"),
-            std::string::npos);
-  EXPECT_EQ(needs("skywork-r1v2-ssb", "advantage", "sampler"), "");
-  for (const auto* recipe : {"dots-rr", "remix-squeeze"}) {
-    EXPECT_NE(needs(recipe, "uniform", "sampler").find("set replay.old_policy=current"),
-              std::string::npos)
-        << recipe;
-    EXPECT_EQ(needs(recipe, "uniform", "current"), "") << recipe;
-  }
-}
-
-TEST(RecipeNeeds, ARowOfUnsolvedPromptsHasASchedulerThatKeepsThem) {
-  const auto needs = [](const std::string& policy, const std::string& selection = "",
-                        const std::string& left_out = "") {
-    RunConfig config;
-    config.objective.recipe = "ngrpo", config.scheduler.policy = policy,
-    config.scheduler.selection = selection;
-    if (!left_out.empty()) config.scheduler.knobs = {{"left_out", left_out}};
-    return refusal([&] {
-      Faults faults;
-      check_recipe_needs(config, faults);
-      faults.require_none();
-    });
-  };
-  for (const auto* policy : {"dapo", "dler", "brorl"})
-    EXPECT_NE(needs(policy).find("set scheduler.knobs.left_out=solved"), std::string::npos)
-        << policy;
-  EXPECT_NE(needs("uniform", "informative").find("left_out=solved"), std::string::npos);
-  EXPECT_NE(needs("dapo", "", "equal").find("left_out=solved"), std::string::npos);
-  EXPECT_EQ(needs("dapo", "", "solved"), "");
-  EXPECT_EQ(needs("dapo", "all"), "");
-  EXPECT_EQ(needs("uniform_sqrt"), "");
-}
-
-TEST(RecipeNeeds, WhatARowGoesWithIsTold) {
-  const auto told = [](const std::string& recipe, const std::string& policy = "uniform_sqrt",
-                       std::int64_t rollouts = 8, const std::string& rounds = "") {
-    RunConfig config;
-    config.objective.recipe = recipe, config.scheduler.policy = policy,
-    config.train.rollouts_per_prompt = rollouts, config.scheduler.rounds = rounds;
-    std::string all;
-    for (const auto& line : companions_told(config)) all += line + "\n";
-    return all;
-  };
-  EXPECT_EQ(told("grpo"), "");
-  EXPECT_NE(told("mssr", "uniform", 4).find("train.rollouts_per_prompt is 4"), std::string::npos);
-  EXPECT_EQ(told("mssr", "uniform", 1), "");
-  EXPECT_NE(told("spo-single-stream", "uniform", 1).find("goes with scheduler.policy spo"),
-            std::string::npos);
-  EXPECT_EQ(told("spo-single-stream", "spo", 1), "");
-  EXPECT_NE(
-      told("one-shot-rlvr").find("goes with scheduler.policy one_shot, and it is uniform_sqrt"),
-      std::string::npos);
-  EXPECT_NE(told("dapo").find("dapo or dler or greso or brorl"), std::string::npos);
-  EXPECT_EQ(told("dapo", "greso"), "");
-  EXPECT_EQ(told("dapo", "gdro_reweight", 8, "refill"), "");
-  for (const std::string recipe : {"pcl", "dars", "wgrpo"}) EXPECT_NE(told(recipe), "") << recipe;
-  EXPECT_EQ(told("dars", "dars_hw"), "");
-}
-
-/// The table's names are rows of the two tables.
-TEST(RecipeNeeds, WhatRowsGoWithIsThere) {
-  const auto policies = scheduling::policy_names();
-  for (const auto& recipe : method::library().recipes()) {
-    RunConfig config;
-    config.objective.recipe = recipe.name;
-    for (const auto& line : companions_told(config)) {
-      const std::string begin = "goes with scheduler.policy ";
-      const auto at = line.find(begin);
-      if (at == std::string::npos) continue;
-      std::istringstream words(
-          line.substr(at + begin.size(), line.find(", and it is") - at - begin.size()));
-      for (std::string word; words >> word;)
-        EXPECT_TRUE(word == "or" ||
-                    std::find(policies.begin(), policies.end(), word) != policies.end())
-            << line;
-    }
-  }
-}
-
-TEST(RecipeNeeds, ARowThatWeighsHelpTrainsIt) {
-  RunConfig config;
-  config.objective.recipe = "adhint";
-  const auto needs = [&] {
-    return refusal([&] {
-      Faults faults;
-      check_recipe_needs(config, faults);
-      faults.require_none();
-    });
-  };
-  EXPECT_EQ(needs(), "") << "no help is given";
-  config.scheduler.policy = "adhint";
-  EXPECT_NE(needs().find("set hints.as=beginning and hints.learns=true"), std::string::npos);
-  config.hints.as = "beginning";
-  EXPECT_NE(needs().find("hints.learns"), std::string::npos);
-  config.hints.learns = true;
-  EXPECT_EQ(needs(), "");
-}
-
-TEST(RecipeNeeds, AnEnsembleHasTwoScorersThatCount) {
-  RunConfig config;
-  config.objective.recipe = "rm-ensemble-wco-uwo";
-  const auto needs = [&] {
-    return refusal([&] {
-      Faults faults;
-      check_recipe_needs(config, faults);
-      faults.require_none();
-    });
-  };
-  EXPECT_NE(needs().find("fewer than two components count"), std::string::npos)
-      << "the task's verifier has correct and format, which do not count";
-  config.reward.command = {"./grade"}, config.reward.components = {"a"};
-  EXPECT_NE(needs().find("fewer than two components count"), std::string::npos);
-  config.judge.model = "model", config.judge.component = "b";
-  EXPECT_EQ(needs(), "");
-  config.objective.knobs = {{"component_weights", "a=1, b=0"}};
-  EXPECT_NE(needs().find("fewer than two components count"), std::string::npos)
-      << "a weight of 0 leaves a scorer out";
-  config.objective.knobs = {{"omit_components", "correct"}}, config.judge.model = "",
-  config.reward.components = {"a", "b"};
-  EXPECT_EQ(needs(), "");
-  config.objective.knobs = {}, config.objective.recipe = "ace-rl", config.reward.components = {};
-  EXPECT_NE(needs().find("no reward component counts"), std::string::npos);
-  config.reward.components = {"clear"};
-  EXPECT_EQ(needs(), "");
-}
-
-TEST(PolicyNeeds, ARunThatAllowsFewerRolloutsIsRefused) {
-  RunConfig config;
-  config.scheduler.policy = "dars_hw";
-  const auto needs = [&](const scheduling::Knobs& knobs) {
-    return refusal([&] {
-      check_policy_needs(config,
-                         *scheduling::make_scheduler({"dars_hw"}, knobs, {.level = {1, 2}}, 1));
-    });
-  };
-  EXPECT_NE(needs({}).find("scheduler.max_rollouts=64"), std::string::npos);
-  EXPECT_EQ(needs({{"depth_limit", "32"}}), "");
-  config.scheduler.max_rollouts = 64;
-  EXPECT_EQ(needs({}), "");
-  const auto room = [&](const std::string& policy, std::int64_t most) {
-    config.scheduler.policy = policy, config.scheduler.max_rollouts = most;
-    return refusal([&] {
-      check_policy_needs(config, *scheduling::make_scheduler({policy}, {}, {.level = {1, 2}}, 1));
-    });
-  };
-  EXPECT_NE(room("knapsack", 8).find("set scheduler.max_rollouts=16"), std::string::npos);
-  EXPECT_EQ(room("knapsack", 16), "");
-  EXPECT_EQ(room("uniform_sqrt", 8), "") << "the default, which names no policy";
 }
 
 }  // namespace

@@ -25,8 +25,10 @@ std::vector<GroupReport> reports_of(const std::vector<GroupPlan>& plans, bool fr
   return reports;
 }
 
-/// Decisions, training and bins of some steps, as text.
-std::string run(const SchedulerChoice& choice, const Knobs& knobs, bool fractions) {
+/// Decisions, training and bins of some steps, as text. `weighs`: set where a group's weight is not
+/// 1.
+std::string run(const SchedulerChoice& choice, const Knobs& knobs, bool fractions,
+                bool* weighs = nullptr) {
   PromptTable table = prompt_table(200);
   table.domain.assign(200, 0), table.prior.assign(200, 0.5F);
   const auto policy = make_scheduler(choice, knobs, table, 3);
@@ -61,6 +63,7 @@ std::string run(const SchedulerChoice& choice, const Knobs& knobs, bool fraction
     for (const auto& [id, report] : whole) all.push_back(report);
     for (const GroupTraining& group : policy->settle(request, all).groups) {
       text += std::to_string(group.id.prompt.value) + " " + std::to_string(group.weight);
+      if (weighs != nullptr && group.weight != 1.0) *weighs = true;
       for (const auto keep : group.keep) text += keep != 0 ? "+" : "-";
     }
     policy->end_step(all);
@@ -83,6 +86,17 @@ TEST(HearsRewards, AreToldByWhatAPolicyDoes) {
     const bool rare = row == "gdro_sqrt";  // its bins differ in variance only after longer
     EXPECT_TRUE(differs || !policy->traits().hears_rewards || by_loss || rare)
         << row << " says that it hears rewards";
+  }
+}
+
+TEST(Weighs, IsToldByWhatAPolicyDoes) {
+  for (const auto& row : policy_names()) {
+    bool weighs = false;
+    run({row}, {}, true, &weighs);
+    const bool says = make_scheduler({row}, {}, prompt_table(4), 1)->traits().weighs;
+    EXPECT_TRUE(says || !weighs) << row << " weighs and does not say so";
+    EXPECT_TRUE(weighs || row != "gdro_reweight") << "the step shows it";
+    if (row == "uniform" || row == "dapo" || row == "gdro_resample") EXPECT_FALSE(says) << row;
   }
 }
 

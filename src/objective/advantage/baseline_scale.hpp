@@ -60,6 +60,7 @@ struct BaselineScale {
       const auto chosen = [this, wanted = choice] { return baseline == wanted; };
       knobs.needs.column(chosen, read);
       knobs.reward_use.subtracts_verifiers(chosen, [read = read] { return std::string(read); });
+      if (choice != Baseline::greedy) knobs.reward_use.takes_largest(chosen, [] { return 1.0; });
     }
   }
 

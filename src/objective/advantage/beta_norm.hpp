@@ -33,9 +33,12 @@ struct BetaNorm {
   void bind(Knobs& knobs) {
     knobs.number("reward_low", low, {-1e6, 1e6}, "smallest reward the verifier gives");
     knobs.number("reward_high", high, {-1e6, 1e6}, "largest reward it gives");
+    knobs.reward_use.takes_largest([this] { return components == Components::sum; },
+                                   [this] { return high; }, "reward_high");
     knobs.choice("components", components, {"sum", "mean"},
                  "one density for the reward, or one a component and the mean of their advantages");
-    knobs.reward_use.reads_components([this] { return components == Components::mean; });
+    knobs.reward_use.reads_components(
+        [this](const std::string&) { return components == Components::mean; });
     knobs.reward_use.trains_on(
         "the verifier's components, each by itself (advantage.components is mean)",
         [this] { return components == Components::mean; }, mean_component);

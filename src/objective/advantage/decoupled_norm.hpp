@@ -26,7 +26,6 @@ struct DecoupledNorm {
   void bind(Knobs& knobs) {
     knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to every standard deviation");
     weights.bind(knobs);
-    knobs.reward_use.reads_components([] { return true; });
     knobs.reward_use.trains_on(
         "the verifier's components, each by itself", [] { return true; },
         [this](const Step& step) { return weights.sum(step); });

@@ -18,6 +18,9 @@ struct FixedBaseline {
 
   void bind(Knobs& knobs) {
     knobs.number("baseline", baseline, {-1e6, 1e6}, "reward that is neither good nor bad");
+    // Half-way between 0 and the largest reward. Another baseline is somebody's choice.
+    knobs.reward_use.takes_largest([this] { return baseline == FixedBaseline{}.baseline; },
+                                   [this] { return 2.0 * baseline; }, "baseline");
   }
 
   at::Tensor operator()(const Step& step) const {

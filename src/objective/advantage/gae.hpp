@@ -17,6 +17,7 @@
 #include "objective/returns.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace rollcall::objective {
 
@@ -39,6 +40,8 @@ struct Gae {
     knobs.choice("truncation", truncation, {"end", "extend"},
                  "rollouts at the token limit: ended there, or their last value carried on");
     knobs.choice("whiten", whiten, {"off", "on"}, "advantages standardised over the step's tokens");
+    knobs.loss_use.acts_from([this] { return alpha > 0.0 ? std::floor(1.0 / alpha) + 1.0 : NAN; },
+                             "length_alpha");
     knobs.needs.column(column::value);
     knobs.reward_use.reads_token_rewards = knobs.reward_use.reads_turn_rewards = true;
   }

@@ -24,6 +24,7 @@ struct PriorShrinkage {
   void bind(Knobs& knobs) {
     knobs.number("reward_low", low, {-1e6, 1e6}, "reward of a failure");
     knobs.number("reward_high", high, {-1e6, 1e6}, "reward of a success");
+    knobs.reward_use.takes_largest([] { return true; }, [this] { return high; }, "reward_high");
     knobs.refuse_if([this] { return high <= low; },
                     "advantage.reward_high is not above advantage.reward_low",
                     "the prior has no scale", "state the rewards of failure and success");

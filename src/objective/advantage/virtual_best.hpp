@@ -20,6 +20,7 @@ struct VirtualBest {
 
   void bind(Knobs& knobs) {
     knobs.number("best_reward", best, {-1e6, 1e6}, "reward of the imagined rollout");
+    knobs.reward_use.takes_largest([] { return true; }, [this] { return best; }, "best_reward");
     knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to the standard deviation");
   }
 

@@ -31,6 +31,7 @@ struct Kl {
   enum class Correction { none, ratio } correction = Correction::none;
 
   void bind(Knobs& knobs) {
+    knobs.loss_use.idle_on_policy([this] { return anchor != Anchor::reference; });
     knobs.number("kl_coef", coef, {0.0, 1e6}, "weight of the divergence in the loss");
     knobs.number("kl_coef_end", coef_end, {-1.0, 1e6},
                  "weight once all steps are done, approached linearly; -1: kl_coef throughout");

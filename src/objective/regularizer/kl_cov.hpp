@@ -25,6 +25,7 @@ struct KlCov {
   double coef = 1.0, share = 2e-4;
 
   void bind(Knobs& knobs) {
+    knobs.loss_use.idle_on_policy();
     knobs.number("kl_cov_coef", coef, {0.0, 1e6}, "weight of the penalty on a chosen token");
     knobs.number("kl_cov_share", share, {0.0, 1.0},
                  "share of the step's tokens that is chosen, at least one");

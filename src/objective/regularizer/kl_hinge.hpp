@@ -27,6 +27,7 @@ struct KlHinge {
   double beta = 1e3, delta = 1e-4;
 
   void bind(Knobs& knobs) {
+    knobs.loss_use.idle_on_policy();
     knobs.number("hinge_beta", beta, {0.0, 1e9}, "steepness beyond the bound");
     knobs.number("hinge_delta", delta, {0.0, 1e6}, "divergence that is free");
     knobs.needs.column(column::current_logprob);

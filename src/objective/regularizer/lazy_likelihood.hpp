@@ -21,6 +21,7 @@ struct LazyLikelihood {
   double coef = 0.2, threshold = 0.0;
 
   void bind(Knobs& knobs) {
+    knobs.loss_use.idle_on_policy([this] { return threshold >= 0.0; });
     knobs.number("lazy_coef", coef, {0.0, 1e6}, "weight of the lost likelihood");
     knobs.number("lazy_threshold", threshold, {-1e6, 1e6},
                  "loss of a rollout's log-probability that is free");

@@ -22,6 +22,7 @@ struct PolicyDrift {
   double coef = 0.001, cap = 2.0;
 
   void bind(Knobs& knobs) {
+    knobs.loss_use.idle_on_policy();
     knobs.number("drift_coef", coef, {0.0, 1e6}, "weight of the divergence in the loss");
     knobs.number("drift_cap", cap, {0.0, 1e6}, "largest rho - 1 that a token is pulled back with");
   }

@@ -20,6 +20,8 @@ struct Calibrated {
   void bind(Knobs& knobs) {
     knobs.number("reference_reward", reference, {-1e6, 1e6},
                  "what the verifier gives a reference answer");
+    knobs.reward_use.takes_largest([] { return true; }, [this] { return reference; },
+                                   "reference_reward");
   }
 
   ShapedReward operator()(const Step& step) const {

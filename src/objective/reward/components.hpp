@@ -35,7 +35,6 @@ struct Components {
     knobs.number("variance_lambda", lambda, {0.0, 1e6},
                  "cautious: how much of the components' variance is taken off their mean");
     weights.bind(knobs);
-    knobs.reward_use.reads_components([] { return true; });
     knobs.refuse_if(
         [this] {
           return combine == Combine::product &&

@@ -17,7 +17,7 @@ struct Constrained {
                                     formula = "r_i = 0 where a component/NAME_i <= 0";
 
   void bind(Knobs& knobs) {
-    knobs.reward_use.reads_components([] { return true; });
+    knobs.reward_use.reads_components([](const std::string&) { return true; });
   }
 
   ShapedReward operator()(const Step& step) const {

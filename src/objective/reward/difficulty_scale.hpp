@@ -29,6 +29,8 @@ struct DifficultyScale {
         "gap_gain", gap_gain, {0.0, 1e6},
         "how much more a prompt counts whose answers earn 1 less than its reference answer");
     knobs.number("reference_reward", reference, {-1e6, 1e6}, "what the reference answer earns");
+    knobs.reward_use.takes_largest([this] { return gap_gain > 0.0; }, [this] { return reference; },
+                                   "reference_reward");
     knobs.needs.column(column::prior);
   }
 

@@ -22,6 +22,7 @@ struct Repetition {
 
   void bind(Knobs& knobs) {
     knobs.number("repetition_n", n, {1.0, 1000.0}, "tokens of a run");
+    knobs.loss_use.acts_from([this] { return n + 1.0; }, "repetition_n");
     knobs.number("repetition_weight", weight, {0.0, 1e6}, "reward lost where all runs repeat");
   }
 

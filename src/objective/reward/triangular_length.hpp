@@ -26,6 +26,9 @@ struct TriangularLength {
     knobs.number("budget_start", start, {1.0, 1e9}, "length budget at the first step, tokens");
     knobs.number("budget_decay", decay, {1e-6, 1.0},
                  "budget once all steps are done, relative to the start");
+    // The budget is a bound for answers that reach it, at the latest when it is smallest.
+    knobs.loss_use.acts_from([this] { return std::max(1.0, std::floor(start * decay)); },
+                             "budget_start");
     knobs.moves("length_budget", [this](const Step& step) { return budget(step); });
     knobs.number("length_share", share, {0.0, 1.0}, "weight w of the length reward");
   }

@@ -36,6 +36,7 @@ struct ExpertMix {
     knobs.number("mu_decay", decay, {0.0, 1e9}, "steps from peak to valley");
     knobs.choice("expert_weight", phi, {"uncertainty", "one", "probability"},
                  "weight of an expert's token: p (1 - p), 1 or p");
+    knobs.loss_use.is_policy_gradient = false;
     knobs.needs.column(column::expert);
     knobs.moves("mu", [this](const Step& step) { return mu(double(step.columns.step)); });
   }

@@ -33,6 +33,8 @@ struct GroupAlignment {
     for (const auto* needed : {column::correct, column::expert, column::reference_logprob})
       knobs.needs.column(needed);
     knobs.needs.whole_groups = true;
+    knobs.loss_use.is_policy_gradient = false;
+    knobs.loss_use.ignores_advantage([this] { return alpha == 0.0; });
     knobs.reward_use.gates({.when = [] { return true; }, .heard = heard});
   }
 

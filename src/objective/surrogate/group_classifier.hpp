@@ -38,6 +38,9 @@ struct GroupClassifier {
     knobs.choice("class_balance", balance, {"off", "on"},
                  "right and wrong answers of a prompt weigh the same in sum");
     trains_on_correct(knobs);
+    knobs.loss_use.is_policy_gradient = false;
+    knobs.loss_use.ignores_advantage();
+    knobs.loss_use.reads_ratio = false;
     knobs.needs.whole_groups = true;
   }
 

@@ -43,6 +43,9 @@ struct GroupContrast {
                     "the weights of long answers would vanish",
                     "use 0 (off) or 0.1, the paper's value");
     trains_on_correct(knobs);
+    knobs.loss_use.is_policy_gradient = false;
+    knobs.loss_use.ignores_advantage();
+    knobs.loss_use.reads_ratio = false;
     knobs.needs.whole_groups = true;
   }
 

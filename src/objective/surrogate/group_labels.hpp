@@ -29,6 +29,9 @@ struct GroupLabels {
     knobs.choice("label_form", form, {"split", "product", "bce"},
                  "how the logits of a group make a loss");
     trains_on_correct(knobs);
+    knobs.loss_use.is_policy_gradient = false;
+    knobs.loss_use.ignores_advantage();
+    knobs.loss_use.reads_ratio = false;
     knobs.needs.whole_groups = true;
   }
 

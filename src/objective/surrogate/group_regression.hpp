@@ -47,6 +47,8 @@ struct GroupRegression {
                  "log-ratios standardised within the group; regression_beta does not count then");
     knobs.needs.column([this] { return anchor == Anchor::reference; }, column::reference_logprob);
     knobs.needs.whole_groups = true;
+    knobs.loss_use.is_policy_gradient = false;
+    knobs.loss_use.reads_ratio = false;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,

@@ -46,6 +46,9 @@ struct NextToken {
         "what draws at another temperature tend to is no multiple of the gradient of the text's token",
         "set draws, for example to 256");
     knobs.needs.column(column::expert);
+    knobs.loss_use.is_policy_gradient = false;
+    knobs.loss_use.ignores_advantage();
+    knobs.loss_use.reads_ratio = false;
     knobs.reward_use.trains_on("the texts of experts", [] { return true; });
     knobs.needs.columns(
         [this] { return std::vector<std::string>(draws > 0.0 ? 1 : 0, hits_column()); });

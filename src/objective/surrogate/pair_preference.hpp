@@ -73,6 +73,9 @@ struct PairPreference {
         },
         column::correct);
     knobs.needs.whole_groups = true;
+    knobs.loss_use.is_policy_gradient = false;
+    knobs.loss_use.ignores_advantage();
+    knobs.loss_use.reads_ratio = false;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,

@@ -13,6 +13,8 @@ namespace rollcall::objective {
 struct Reinforce {
   static constexpr std::string_view name = "reinforce", formula = "L = -A lp";
 
+  static void bind(Knobs& knobs) { knobs.loss_use.reads_ratio = false; }
+
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,
                            const at::Tensor& /*ratio*/) const {
     return {-micro_batch.advantage * micro_batch.logprob, {}};

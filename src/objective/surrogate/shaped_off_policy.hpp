@@ -26,6 +26,7 @@ struct ShapedOffPolicy {
 
   void bind(Knobs& knobs) {
     clip.bind(knobs);
+    knobs.loss_use.is_policy_gradient = false;
     knobs.number("shape_gamma", gamma, {1e-6, 1e6},
                  "probability at which a token of a refinement is pushed most");
     knobs.needs.column(column::derived);

@@ -27,6 +27,7 @@ struct EssLearningRate {
   Rule rule = Rule::sqrt;
 
   void bind(Knobs& knobs) {
+    knobs.loss_use.idle_on_policy();
     knobs.number("ess_base", base, {1e-6, 1.0},
                  "effective share of the step at which the learning rate is whole");
     knobs.choice("ess_rule", rule, {"sqrt", "linear"}, "how the learning rate follows");

@@ -36,6 +36,7 @@ struct Importance {
   double low = 0.0, high = 2.0;
 
   void bind(Knobs& knobs) {
+    knobs.loss_use.idle_on_policy();
     knobs.choice("importance_scope", scope, {"token", "product", "mean"},
                  "token weights, their product or their geometric mean over the rollout");
     knobs.choice("importance_of", of, {"old", "current"},

@@ -20,6 +20,7 @@ struct OffPolicySequenceMask {
   double delta = 1e-4;
 
   void bind(Knobs& knobs) {
+    knobs.loss_use.idle_on_policy();
     knobs.number("opsm_delta", delta, {0.0, 1e6},
                  "largest mean log-ratio of the sampler over the current policy");
     knobs.needs.column(column::current_logprob);

@@ -30,6 +30,7 @@ struct Reject {
   double low = 0.5, high = 2.0;
 
   void bind(Knobs& knobs) {
+    knobs.loss_use.idle_on_policy();
     knobs.choice("reject_statistic", statistic, {"k1", "k2", "k3"},
                  "k1: the ratio itself; k2, k3: a divergence");
     knobs.choice("reject_scope", scope, {"token", "seq_sum", "seq_mean", "seq_max"},

@@ -18,6 +18,7 @@ struct TruncatedImportance {
   double cap = 2.0;
 
   void bind(Knobs& knobs) {
+    knobs.loss_use.idle_on_policy();
     knobs.number("tis_cap", cap, {1.0, 1e6}, "largest importance weight of a token");
   }
 

@@ -2,6 +2,7 @@
 #include "run/context/recipe_needs.hpp"
 
 #include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
 #include "method/columns.hpp"
 #include "reward/verifier.hpp"
 #include "run/context/step_bounds.hpp"
@@ -38,14 +39,21 @@ struct Need {
 bool replays(const RunConfig& c) { return c.replay.share > 0; }
 bool takes_current(const RunConfig& c) { return !replays(c) || c.replay.old_policy == "current"; }
 
+/// The pieces of the run's scheduler, whichever row or key names them.
+scheduling::SchedulerChoice pieces_of(const SchedulerSection& s) {
+  return scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection});
+}
+
+bool selects(const RunConfig& c, std::string_view selection) {
+  return pieces_of(c.scheduler).selection == selection;
+}
+
 /// Whether groups without a success may train: the scheduler's selection leaves none of them out.
 bool trains_unsolved(const RunConfig& c) {
-  const SchedulerSection& s = c.scheduler;
-  const auto chosen =
-      scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection});
-  return chosen.selection != "informative" ||
-         std::find(s.knobs.begin(), s.knobs.end(),
-                   std::pair<std::string, std::string>("left_out", "solved")) != s.knobs.end();
+  const auto& knobs = c.scheduler.knobs;
+  return !selects(c, "informative") ||
+         std::find(knobs.begin(), knobs.end(),
+                   std::pair<std::string, std::string>("left_out", "solved")) != knobs.end();
 }
 
 /// Whether beginnings that the scheduler gives as help train, where it gives any help.
@@ -60,64 +68,88 @@ bool learns_help(const RunConfig& c) {
 /// method without it, so a warning names the part, but no run is refused.
 struct Companion {
   std::string_view recipe;
-  std::string_view policies;  ///< the schedulers that have the part; empty: the part is one rollout
-                              ///< for each prompt
-  std::string_view rounds;    ///< the piece of rounds with which any other scheduler has the part
-  const char* without;        ///< what the run is without the part
+  std::string_view
+      policies;  ///< schedulers that have the part, which the warning names; empty: the
+                 ///< part is one rollout for each prompt
+  std::string scheduling::SchedulerChoice::*family;  ///< the part is a piece of this family ...
+  std::string_view piece;                            ///< ... with this name
+  const char* without;                               ///< what the run is without the part
 };
 
+using scheduling::SchedulerChoice;
 constexpr std::string_view kRefills = "dapo, dler, greso, brorl",
                            kEqualGroups =
                                "groups of equal rewards take the place of groups that teach";
 
 constexpr Companion kCompanions[] = {
-    {"spo-single-stream", "", "",
+    {"spo-single-stream", "", nullptr, "",
      "its tracked baseline stands in for the other rollouts of a prompt, which here are there"},
-    {"mssr", "", "",
+    {"mssr", "", nullptr, "",
      "its tracked baseline stands in for the other rollouts of a prompt, which here are there"},
-    {"spo-single-stream", "spo", "", "prompts are not drawn by their tracked deviation"},
-    {"one-shot-rlvr", "one_shot", "",
+    {"spo-single-stream", "spo", &SchedulerChoice::sampler, "tracked_deviation",
+     "prompts are not drawn by their tracked deviation"},
+    {"one-shot-rlvr", "one_shot", &SchedulerChoice::sampler, "historical_deviation",
      "it trains on all prompts, and not on the one whose accuracy varied most"},
-    {"pcl", "pcl", "",
+    {"pcl", "pcl", &SchedulerChoice::sampler, "target_difficulty",
      "no curriculum chooses the prompts, and the rest of the recipe is a policy gradient with the group's mean as its baseline"},
-    {"dots-rr", "dots_rr", "",
+    {"dots-rr", "dots_rr", &SchedulerChoice::sampler, "target_difficulty",
      "prompts are not drawn by their predicted success, and what remains is the replay"},
-    {"wgrpo", "wgrpo", "", "hard and easy prompts do not come in pairs"},
-    {"dars", "dars_et, dars_hw", "make_up", "hard prompts get no further rollouts"},
-    {"v0-5", "v0_5", "prior_test", "no rollouts are added where the prior is contradicted"},
-    {"xrpo", "xrpo", "widest_interval",
+    {"wgrpo", "wgrpo", &SchedulerChoice::sampler, "pairs",
+     "hard and easy prompts do not come in pairs"},
+    {"dars", "dars_et, dars_hw", &SchedulerChoice::rounds, "make_up",
+     "hard prompts get no further rollouts"},
+    {"v0-5", "v0_5", &SchedulerChoice::rounds, "prior_test",
+     "no rollouts are added where the prior is contradicted"},
+    {"xrpo", "xrpo", &SchedulerChoice::rounds, "widest_interval",
      "rollouts do not go where they narrow the mean reward most"},
-    {"apriel-reasoner", "apriel_reasoner", "", "domains do not keep their shares"},
-    {"adhint", "adhint", "hints", "no prompt gets help"},
-    {"scalerl", "scalerl", "",
-     "solved prompts are drawn again, and groups of equal rewards are not left out"},
-    {"rmt", "rmt", "", "levels do not come from easy to hard"},
-    {"dapo", kRefills, "refill", kEqualGroups.data()},
-    {"dapo_overlong", kRefills, "refill", kEqualGroups.data()},
-    {"dler", kRefills, "refill", kEqualGroups.data()},
-    {"cispo", kRefills, "refill", kEqualGroups.data()},
-    {"dispo", kRefills, "refill", kEqualGroups.data()},
-    {"clip_cov", kRefills, "refill", kEqualGroups.data()},
-    {"kl_cov", kRefills, "refill", kEqualGroups.data()},
-    {"qae", kRefills, "refill", kEqualGroups.data()},
-    {"ngrpo", kRefills, "refill",
+    {"apriel-reasoner", "apriel_reasoner", &SchedulerChoice::sampler, "domain_share",
+     "domains do not keep their shares"},
+    {"adhint", "adhint", &SchedulerChoice::rounds, "hints", "no prompt gets help"},
+    {"scalerl", "scalerl", &SchedulerChoice::sampler, "skip_solved",
+     "solved prompts are drawn again"},
+    {"rmt", "rmt", &SchedulerChoice::sampler, "tier_schedule",
+     "levels do not come from easy to hard"},
+    {"dapo", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"dapo_overlong", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"dler", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"cispo", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"dispo", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"clip_cov", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"kl_cov", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"qae", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
+    {"ngrpo", kRefills, &SchedulerChoice::rounds, "refill",
      "solved groups take the place of groups that teach, which with scheduler.knobs.left_out=solved include those without a success"},
-    {"entropy-80-20", kRefills, "refill", kEqualGroups.data()},
+    {"entropy-80-20", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
 };
 
 /// A column through which a run learns from something else than verdicts on its own rollouts, and
 /// so would learn in a control experiment with shuffled verdicts too.
 struct Leak {
-  const char* column;
+  const char* column;  ///< one that ends with a slash means all that begin with it
   const char* what;
+  bool (*is_there)(const RunConfig& config) = [](const RunConfig&) { return true; };
 };
+
+/// Whether the reference is another model than the one that trains.
+bool has_foreign_reference(const RunConfig& c) {
+  const std::string& model = c.reference.model;
+  return !model.empty() && model != c.model.path && model != c.run.init_from;
+}
 
 constexpr Leak kLeaks[] = {
     {method::column::teacher_logprob, "a teacher"},
     {method::column::teacher_kl, "a teacher"},
+    {method::column::reference_logprob, "another model (reference.model)", has_foreign_reference},
+    {method::column::flat_reference, "another model (reference.model)", has_foreign_reference},
     {method::column::expert, "worked solutions"},
     {method::column::given, "tokens that were given to it"},
     {method::column::probe_accuracy, "how probable the reference answer is"},
+    {method::column::gold_logprob, "how probable the reference answer is"},
+    // Without an environment a rollout has one turn, which is paid the reward.
+    {method::column::turn_reward, "what an environment pays for single turns",
+     task::has_environment},
+    {method::column::turn_component, "what an environment pays for single turns",
+     task::has_environment},
 };
 
 /// Reward pieces that replace the verdict without reading it.
@@ -202,14 +234,15 @@ constexpr Need kNeeds[] = {
      "replay.choose is another",
      "whatever is in the buffer would come back, and not what has an advantage in place of groups without one",
      "set replay.choose=advantage"},
-    {"pods", "scheduler.policy", [](const RunConfig& c) { return c.scheduler.policy == "pods"; },
-     "scheduler.policy is another", "all rollouts would train, and the recipe is GRPO",
-     "set scheduler.policy=pods"},
+    {"pods", "scheduler.policy", [](const RunConfig& c) { return selects(c, "max_variance"); },
+     "the scheduler's selection is not max_variance",
+     "all rollouts would train, and the recipe is GRPO",
+     "set scheduler.policy=pods, or scheduler.selection=max_variance"},
     {"rstar2-agent", "scheduler.policy",
-     [](const RunConfig& c) { return c.scheduler.policy == "rstar2_agent"; },
-     "scheduler.policy is another",
+     [](const RunConfig& c) { return selects(c, "clean_positives"); },
+     "the scheduler's selection is not clean_positives",
      "all rollouts would train, and the recipe is GRPO with a wider upper bound",
-     "set scheduler.policy=rstar2_agent"},
+     "set scheduler.policy=rstar2_agent, or scheduler.selection=clean_positives"},
     {"ngrpo", "scheduler.policy", trains_unsolved,
      "the scheduler leaves out every group of equal rewards",
      "groups without a success would not train, and they are what its virtual best rollout is for",
@@ -269,6 +302,30 @@ void check_policy_needs(const RunConfig& config, const scheduling::Scheduler& po
         "it would draw as another policy does, and not as its name says", shortage->remedy));
 }
 
+void tell_shortage(const RunConfig& config, const scheduling::Scheduler& policy) {
+  if (!config.train.from_archive.empty() || config.train.steps == 0) return;
+  const auto shortage = policy.shortage(step_bounds(config));
+  if (!shortage) return;
+  const std::string line =
+      fmt::format("scheduler.policy {} {}: it draws as a plainer policy does; {}",
+                  config.scheduler.policy, shortage->problem, shortage->remedy);
+  if (config.scheduler.policy != SchedulerSection{}.policy) log_warning("{}", line);
+  else log_info("{}", line);
+}
+
+void check_weights(const RunConfig& config, const method::Objective& objective,
+                   const scheduling::Scheduler& policy) {
+  if (!config.train.from_archive.empty() || config.train.steps == 0 || !policy.traits().weighs)
+    return;
+  require<ConfigError>(
+      objective.reads_advantage(),
+      fmt::format(
+          "scheduler.policy {} multiplies advantages by weights, and the loss of objective.recipe {} reads no advantage",
+          config.scheduler.policy, config.objective.recipe),
+      "its weights would change nothing",
+      "choose a recipe whose loss reads advantages, or a scheduler that weighs by how often it draws, as scheduler.policy=gdro_resample");
+}
+
 void check_control(const RunConfig& config, const method::Objective& objective) {
   if (!config.task.shuffle_rewards) return;
   const auto refuse = [&](bool ok, const std::string& what) {
@@ -279,15 +336,36 @@ void check_control(const RunConfig& config, const method::Objective& objective) 
         "verdicts that are permuted would leave it what it learns from, so the run is no control",
         "leave task.shuffle_rewards out, or choose a recipe that learns from verdicts alone");
   };
-  require<ConfigError>(
-      config.self_judging.share == 0.0,
-      fmt::format("task.shuffle_rewards is set, and self_judging.share is {}",
-                  config.self_judging.share),
-      "judge tasks are made of true verdicts, which would reach the policy past the permutation, so the run is no control",
-      "set self_judging.share=0; self_judging.shuffle_labels is the control of judge tasks");
+  const auto past = [&](bool ok, const std::string& setting, const char* how, const char* remedy) {
+    require<ConfigError>(
+        ok, fmt::format("task.shuffle_rewards is set, and {}", setting),
+        fmt::format(
+            "{}, which would reach the policy past the permutation, so the run is no control", how),
+        remedy);
+  };
+  past(config.self_judging.share == 0.0,
+       fmt::format("self_judging.share is {}", config.self_judging.share),
+       "judge tasks are made of true verdicts",
+       "set self_judging.share=0; self_judging.shuffle_labels is the control of judge tasks");
+  const SecondPassSection& again = config.second_pass;
+  past(again.kind.empty() && again.buffer == 0.0,
+       again.kind.empty() ? fmt::format("second_pass.buffer is {}", again.buffer)
+                          : fmt::format("second_pass.kind is {}", again.kind),
+       "answers are chosen and shown again by true verdicts or references",
+       "leave one of them out");
+  past(
+      pieces_of(config.scheduler).rounds != "hints",
+      fmt::format("scheduler.policy {} asks again with help", config.scheduler.policy),
+      "who gets help is known from verdicts, and help is a part of a worked solution or of the row",
+      "set scheduler.rounds=single, or another scheduler.policy");
   const auto columns = objective.columns();
-  for (const Leak& leak : kLeaks)
-    refuse(std::find(columns.begin(), columns.end(), leak.column) == columns.end(), leak.what);
+  for (const Leak& leak : kLeaks) {
+    const std::string_view name = leak.column;
+    const bool is_read = std::any_of(columns.begin(), columns.end(), [&](const auto& own) {
+      return name.ends_with('/') ? own.starts_with(name) : own == name;
+    });
+    refuse(!is_read || !leak.is_there(config), leak.what);
+  }
   refuse(config.experts.share == 0.0, "worked solutions");
   for (const auto& piece : reward_pieces(config))
     for (const auto verdictless : kVerdictless)
@@ -297,27 +375,40 @@ void check_control(const RunConfig& config, const method::Objective& objective) 
 std::vector<std::string> companions_told(const RunConfig& config) {
   std::vector<std::string> sentences;
   if (!config.train.from_archive.empty() || config.train.steps == 0) return sentences;
-  const auto& s = config.scheduler;
+  const auto pieces = pieces_of(config.scheduler);
   for (const Companion& row : kCompanions) {
     if (row.recipe != config.objective.recipe) continue;
+    if (row.family == nullptr) {
+      if (config.train.rollouts_per_prompt == 1) continue;
+      sentences.push_back(fmt::format(
+          "objective.recipe {} is of one rollout a prompt, and train.rollouts_per_prompt is {}: {}; set train.rollouts_per_prompt=1 and "
+          "scheduler.min_rollouts=1, and raise train.prompts_per_step",
+          row.recipe, config.train.rollouts_per_prompt, row.without));
+      continue;
+    }
+    const std::string& piece = pieces.*row.family;
+    if (piece == row.piece) continue;
     const auto of_row = parts(row.policies, ',');
-    const bool is_single = row.policies.empty(),
-               has_rounds = !row.rounds.empty() && s.rounds == row.rounds;
-    const bool is_there =
-        is_single ? config.train.rollouts_per_prompt == 1
-                  : has_rounds || std::find(of_row.begin(), of_row.end(), s.policy) != of_row.end();
-    if (is_there) continue;
-    sentences.push_back(
-        is_single
-            ? fmt::format(
-                  "objective.recipe {} is of one rollout a prompt, and train.rollouts_per_prompt is {}: {}; set train.rollouts_per_prompt=1 and "
-                  "scheduler.min_rollouts=1, and raise train.prompts_per_step",
-                  row.recipe, config.train.rollouts_per_prompt, row.without)
-            : fmt::format("objective.recipe {} goes with scheduler.policy {}, and it is {}: {}",
-                          row.recipe, fmt::join(of_row, " or "), s.policy, row.without));
+    const std::string& policy = config.scheduler.policy;
+    const bool is_replaced = std::find(of_row.begin(), of_row.end(), policy) != of_row.end();
+    sentences.push_back(fmt::format(
+        "objective.recipe {} goes with scheduler.policy {}, and it is {}{}: {}", row.recipe,
+        fmt::join(of_row, " or "), policy,
+        is_replaced ? fmt::format(" with {} in place of {}", piece, row.piece) : "", row.without));
   }
   return sentences;
 }
+
+namespace {
+
+/// The keys that decide whether the need is met. Any key of a scheduler may name its pieces.
+Faults::Keys keys_of(const Need& need) {
+  Faults::Keys keys{need.key, "objective.recipe"};
+  if (keys.front() == "scheduler.policy") keys.emplace_back("scheduler.");
+  return keys;
+}
+
+}  // namespace
 
 bool forgets_at_refresh(const RunConfig& config) {
   return std::any_of(std::begin(kNeeds), std::end(kNeeds), [&](const Need& need) {
@@ -329,7 +420,7 @@ void check_recipe_needs(const RunConfig& config, Faults& faults) {
   if (!config.train.from_archive.empty()) return;
   for (const Need& need : kNeeds)
     if (need.recipe == config.objective.recipe)
-      faults.check({need.key, "objective.recipe"}, [&] {
+      faults.check(keys_of(need), [&] {
         require<ConfigError>(
             need.is_met(config),
             fmt::format("objective.recipe is {}, but {}", need.recipe, need.lacking), need.without,

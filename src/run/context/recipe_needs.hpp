@@ -27,9 +27,17 @@ bool forgets_at_refresh(const RunConfig& config);
 /// scheduler no room, so that it would draw as a simpler scheduler does.
 void check_policy_needs(const RunConfig& config, const scheduling::Scheduler& policy);
 
+/// Logs, for a training run, that its prompts and bounds leave the scheduler no choice: a warning
+/// where scheduler.policy is not the default.
+void tell_shortage(const RunConfig& config, const scheduling::Scheduler& policy);
+
+/// Throws ConfigError where the scheduler weighs advantages that the loss does not read.
+void check_weights(const RunConfig& config, const method::Objective& objective,
+                   const scheduling::Scheduler& policy);
+
 /// Throws ConfigError where task.shuffle_rewards is set and the run would be no control: the recipe
-/// learns from something that the permutation does not reach, or from no verdict at all, or judge
-/// tasks are made of true verdicts.
+/// learns from something that the permutation does not reach, or from no verdict at all, or prompts
+/// are made of true verdicts, references or worked solutions (judge tasks, second passes, help).
 void check_control(const RunConfig& config, const method::Objective& objective);
 
 }  // namespace rollcall::run

@@ -23,9 +23,11 @@
 #include "run/judge/judge_model.hpp"
 #include "run/start/branch.hpp"
 #include "run/start/draft.hpp"
+#include "run/start/on_policy.hpp"
 #include "run/start/programs.hpp"
 #include "run/start/resumed_archive.hpp"
 #include "run/start/start_checks.hpp"
+#include "run/start/unreached.hpp"
 #include "run/step/archived_steps.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "task/rows/file_list.hpp"
@@ -257,10 +259,6 @@ void look_through_archive(const RunConfig& config) {
   for (const auto& path : source.training) io::look_through(source.root / path);
 }
 
-}  // namespace
-
-namespace {
-
 /// Applies a request to the settings, and checks the folders that they name.
 class Request {
  public:
@@ -318,11 +316,15 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
         "train.warmup_steps is {} and train.steps {}: the learning rate rises up to the last step",
         config.train.optimizer.warmup_steps, config.train.steps);
   for (const auto& warning : costly_settings(context, cores)) log_warning("{}", warning);
-  for (const auto& warning : {truncation_told(config), lone_rollouts_told(config, objective)})
+  for (const auto& warning : {truncation_told(config), lone_rollouts_told(config, objective),
+                              reward_scale_told(config, objective)})
     if (!warning.empty()) log_warning("{}", warning);
   for (const auto& warning : unread_rewards_told(config, objective, policy.traits().hears_rewards))
     log_warning("{}", warning);
   for (const auto& warning : companions_told(config)) log_info("{}", warning);
+  for (const auto& line : unreached_told(config, objective)) log_info("{}", line);
+  tell_shortage(config, policy);
+  tell_idle_pieces(config, objective);
   if (const auto warning = padding_told(config, context.models.policy.vocab_size,
                                         context.texts.tokenizer->vocab_size());
       !warning.empty())

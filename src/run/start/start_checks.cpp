@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/process/program.hpp"
 #include "base/text/byte_size.hpp"
+#include "base/text/joined.hpp"
 #include "kernels/kernel_set.hpp"
 #include "method/columns.hpp"
 #include "model/tensors/model_folder.hpp"
@@ -20,6 +21,8 @@
 #include "run/generation/guide.hpp"
 #include "run/judge/judge_model.hpp"
 #include "run/start/environment_checks.hpp"
+#include "run/start/on_policy.hpp"
+#include "run/start/unreached.hpp"
 #include "run/start/unread_settings.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "run/update/auxiliary_models.hpp"
@@ -231,7 +234,17 @@ void check_new_run(const RunConfig& config, const Named& named, Faults& faults) 
   if (named.policy)
     faults.check({"scheduler.hears", "scheduler.", "replay.share", "replay.choose", "objective."},
                  [&] { check_hears(config, *objective, *named.policy); });
-  faults.check({"task.shuffle_rewards", "experts.share", "self_judging.share", "objective."},
+  if (named.policy)
+    faults.check(
+        {"scheduler.selection", "scheduler.", "train.steps", "train.from_archive", "objective."},
+        [&] { check_weights(config, *objective, *named.policy); });
+  faults.check({"objective.pieces", "objective.", "scheduler.", "train.mini_batches",
+                "train.epochs", "train.steps", "train.from_archive", "replay.share"},
+               [&] { check_idle_pieces(config, *objective); });
+  check_unreached(config, *objective, faults);
+  faults.check({"task.shuffle_rewards", "experts.share", "self_judging.share", "second_pass.kind",
+                "second_pass.buffer", "scheduler.policy", "scheduler.", "reference.model",
+                "environment.command", "objective."},
                [&] { check_control(config, *objective); });
   if (named.policy)
     faults.check({"train.rollouts_per_prompt", "train.prompts_per_step", "train.steps",
@@ -311,18 +324,43 @@ std::string lone_rollouts_told(const RunConfig& c, const method::Objective& obje
       all ? "train.rollouts_per_prompt" : "scheduler.min_rollouts");
 }
 
+std::string reward_scale_told(const RunConfig& c, const method::Objective& objective) {
+  if (c.train.steps == 0) return {};
+  const double largest = 1.0 + c.task.format_weight;
+  const bool is_command = !c.reward.command.empty();
+  std::vector<std::string> pieces, keys;
+  for (const auto& [piece, setting, reward] : objective.largest_rewards()) {
+    if (!is_command && reward == largest) continue;
+    pieces.push_back(setting.empty() ? piece + " compares it with shares of right answers"
+                                     : fmt::format("{} goes by {} = {}", piece, setting, reward));
+    if (!setting.empty()) keys.push_back("objective.knobs." + setting);
+  }
+  if (pieces.empty()) return {};
+  const std::string adapt =
+      keys.empty() ? "" : fmt::format(", or adapt {}", rollcall::joined(keys, " and "));
+  return is_command ? fmt::format(
+                          "reward.command gives the reward, and {}: let its scores lie in 0 to 1{}",
+                          rollcall::joined(pieces, " and "), adapt)
+                    : fmt::format(
+                          "task.format_weight is {}, so that the reward goes up to {}, and {}: "
+                          "leave task.format_weight out{}",
+                          c.task.format_weight, largest, rollcall::joined(pieces, " and "), adapt);
+}
+
 std::vector<std::string> unread_rewards_told(const RunConfig& c, const method::Objective& objective,
                                              bool hears_rewards) {
   std::vector<std::string> all;
   if (c.train.steps == 0) return all;
   const method::RewardSource source = objective.reward_source();
   const bool is_heard = hears_rewards && (source.is_verifiers || c.scheduler.hears == "verifier");
+  const bool reads_form = objective.reads_component("format");
   if (c.task.format_weight != 0.0 && !source.in_place.empty())
     all.push_back(fmt::format(
-        "task.format_weight is {}, and {}: the form of an answer changes critic/score, the archive{} and nothing that the loss learns; leave "
+        "task.format_weight is {}, and {}: {} changes critic/score, the archive{} and nothing that the loss learns{}; leave "
         "task.format_weight out, or choose a recipe that reads the verifier's reward",
-        c.task.format_weight, source.in_place,
-        is_heard ? fmt::format(", what scheduler.policy {} hears", c.scheduler.policy) : ""));
+        c.task.format_weight, source.in_place, reads_form ? "this weight" : "the form of an answer",
+        is_heard ? fmt::format(", what scheduler.policy {} hears", c.scheduler.policy) : "",
+        reads_form ? ", which reads component/format with a weight of its own" : ""));
   const bool reads_command = std::any_of(
       c.reward.components.begin(), c.reward.components.end(),
       [&](const std::string& component) { return objective.reads_component(component); });

@@ -49,6 +49,11 @@ std::string padding_told(const RunConfig& config, std::int64_t vocabulary, std::
 /// compares rollouts of one prompt, with the key that corrects it; empty for other runs.
 std::string lone_rollouts_told(const RunConfig& config, const method::Objective& objective);
 
+/// A warning for a training run with a piece whose constant is on another scale than the rewards
+/// that verifier and task.format_weight give, or whose scale a command of its own decides; empty
+/// for other runs.
+std::string reward_scale_told(const RunConfig& config, const method::Objective& objective);
+
 /// One sentence for each setting of the reward from which the loss of a training run learns
 /// nothing: the weight of the form and the scores of a command where the loss does not read the
 /// verifier's reward, and a judge whose component no piece reads. None of them is a fault, because

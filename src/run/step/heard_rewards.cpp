@@ -26,9 +26,14 @@ bool hears_recipe(const RunConfig& config, const method::Objective& objective) {
 
 void check_hears(const RunConfig& config, const method::Objective& objective,
                  const scheduling::Scheduler& policy) {
-  if (!hears_recipe(config, objective)) return;
   const bool replays = config.replay.share > 0 && config.replay.choose == "advantage";
   const bool schedules = config.train.from_archive.empty() && policy.traits().hears_rewards;
+  require<ConfigError>(
+      config.scheduler.hears == SchedulerSection{}.hears || schedules || replays,
+      fmt::format("scheduler.hears is {}, and scheduler.policy {} reads no rewards",
+                  config.scheduler.hears, config.scheduler.policy),
+      "nothing would read it", "leave scheduler.hears out, or choose another scheduler.policy");
+  if (!hears_recipe(config, objective)) return;
   const auto late = objective.reward_source().late;
   require<ConfigError>(
       late.empty() || !(schedules || replays),

@@ -3,6 +3,8 @@
 
 #include "scheduling/sampler/ranked.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -56,6 +58,16 @@ void ArmSampler::bind_arms(ConfigSchema& s) {
 std::vector<Need> ArmSampler::needs() const {
   if (kind_ != "domain" && kind_ != "level_domain") return {};
   return {{"domain", "it chooses among the domains of the prompts"}};
+}
+
+std::optional<Shortage> ArmSampler::shortage(const StepRequest&) const {
+  if (kind_ == "bin" || knowledge_->size() < 2 || arms() > 1) return std::nullopt;
+  return Shortage{fmt::format("chooses among the {} of prompts, and all prompts have one",
+                              kind_ == "domain" ? "domains" : "levels"),
+                  kind_ == "domain"
+                      ? "name a field of several domains in task.fields.domain"
+                      : "set task.max_level above task.min_level, or name a field of several "
+                        "levels in task.fields.level"};
 }
 
 void ArmSampler::prepare() const {

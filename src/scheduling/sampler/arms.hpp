@@ -18,6 +18,8 @@ class ArmSampler : public Sampler {
                                  const std::vector<PromptId>& held) final;
   void learn(const std::vector<GroupReport>& reports) final;
   std::vector<Need> needs() const override;
+  /// A shortage where all of several prompts are in one arm. Bins, which move, are left out.
+  std::optional<Shortage> shortage(const StepRequest& request) const override;
 
  protected:
   explicit ArmSampler(Knowledge& knowledge, std::string arms)

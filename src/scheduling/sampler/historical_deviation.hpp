@@ -14,6 +14,7 @@ namespace rollcall::scheduling {
 /// run of 500 steps.
 class HistoricalDeviationSampler final : public Sampler {
  public:
+  bool needs_more_prompts() const override { return false; }  // it draws copies
   explicit HistoricalDeviationSampler(Knowledge& knowledge)
       : knowledge_(&knowledge), order_(knowledge.size(), knowledge.seed) {
     knowledge.signals.use_outcomes();

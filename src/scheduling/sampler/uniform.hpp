@@ -18,6 +18,7 @@ namespace rollcall::scheduling {
 /// again until all that may be chosen have had their turn. Such steps do not move the position.
 class UniformSampler final : public Sampler {
  public:
+  bool needs_more_prompts() const override { return false; }
   UniformSampler(std::uint64_t population, std::uint64_t seed)
       : population_(population), seed_(seed) {}
   std::vector<PromptDraw> choose(const StepRequest& request,

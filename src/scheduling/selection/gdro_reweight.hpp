@@ -26,6 +26,7 @@ class GdroReweight final : public Selection {
   explicit GdroReweight(Knowledge& knowledge);
   void bind(ConfigSchema& knobs) override;
   bool hears_rewards() const override { return true; }
+  bool weighs() const override { return true; }
   std::vector<GroupTraining> select(const StepRequest& request,
                                     const std::vector<GroupReport>& reports) override;
   void learn(const std::vector<GroupReport>& reports) override;

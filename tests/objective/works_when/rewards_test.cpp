@@ -1,5 +1,6 @@
 // What the papers promise whose rewards are made of components, votes, repetition and length, in
 // numbers.
+#include "objective/objective.hpp"
 #include "objective/reward/calibrated.hpp"
 #include "objective/reward/components.hpp"
 #include "objective/reward/contrast.hpp"
@@ -34,6 +35,11 @@ Column shaped(const Piece& piece, const PlainStep& step) {
   return values(piece(Step(step.columns())).reward);
 }
 
+/// What the row itself pays, with its own settings and these.
+Column paid(const std::string& row, const PlainStep& step, const Settings& knobs = {}) {
+  return values(Objective(row, {}, knobs).rewards(step.columns()));
+}
+
 /// Answers of one group that say these tokens.
 PlainStep saying(const std::vector<std::vector<std::int64_t>>& tokens) {
   std::vector<Answer> list;
@@ -47,12 +53,14 @@ TEST(WorksWhen, rl_struct_total_is_the_hand_sum) {
   // Valid, cut off, and with a wrong key; weights 1, 0.5 and, not named, 1.
   PlainStep step = answers({{0, 1.0}, {0, 0.0}, {0, 0.0}});
   const double columns[3][3] = {{1, 1, 1}, {0, 0, 0}, {0, 0.5, 1}};
+  // Every verifier fills correct as well, for which the row does not pay.
   for (std::size_t i = 0; i < 3; ++i)
-    step.rollouts[i].components = {
-        {"content", columns[i][0]}, {"structure", columns[i][1]}, {"validity", columns[i][2]}};
-  Components piece;
-  piece.weights.given = {{"content", 1.0}, {"structure", 0.5}};
-  EXPECT_THAT(shaped(piece, step), ElementsAre(about(2.5), about(0), about(1.25)));
+    step.rollouts[i].components = {{"content", columns[i][0]},
+                                   {"structure", columns[i][1]},
+                                   {"validity", columns[i][2]},
+                                   {"correct", i == 0 ? 1.0 : 0.0}};
+  EXPECT_THAT(paid("rl-struct", step, {{"component_weights", "content=1, structure=0.5"}}),
+              ElementsAre(about(2.5), about(0), about(1.25)));
 }
 
 TEST(WorksWhen, components_combine_in_four_ways) {
@@ -137,10 +145,7 @@ TEST(WorksWhen, ace_rl_pays_the_satisfied_share) {
   PlainStep step = answers({{0, 0.0}});
   step.rollouts[0].components = {{"a", 1.0},       {"b", 1.0}, {"c", 1.0},
                                  {"correct", 0.0}, {"d", 0.0}, {"format", 0.0}};
-  Components piece;
-  piece.combine = Components::Combine::mean;
-  piece.weights.omitted = {"correct", "format"};
-  EXPECT_THAT(shaped(piece, step), ElementsAre(about(0.75)));
+  EXPECT_THAT(paid("ace-rl", step, {{"target_weight", "0"}}), ElementsAre(about(0.75)));
 }
 
 TEST(WorksWhen, multirole_r1_diversity_is_nothing_for_repeated_text_and_rises_with_distinct_runs) {

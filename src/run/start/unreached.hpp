@@ -1,0 +1,28 @@
+// Parts of an objective that a run never reaches, since its prompts, groups, answers or reference
+// are not such as the part acts on.
+#pragma once
+
+#include "base/errors/faults.hpp"
+#include "core/run_config.hpp"
+#include "method/method.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::run {
+
+/// Whether the run file names a piece that its recipe does not have. `family_piece`: such as
+/// "weight tis".
+bool names_piece(const RunConfig& config, std::string_view family_piece);
+
+/// Adds a fault for each piece that the run file names beside the recipe's own, and for each of its
+/// settings, that cannot act in this run.
+void check_unreached(const RunConfig& config, const method::Objective& objective, Faults& faults);
+
+/// One sentence for each part of the recipe itself that the run never reaches. None of them is a
+/// fault.
+std::vector<std::string> unreached_told(const RunConfig& config,
+                                        const method::Objective& objective);
+
+}  // namespace rollcall::run
