@@ -52,6 +52,8 @@ SETTINGS = {
     "spell": ([*JUDGE, "judge.component=votes", "judge.votes=8", "judge.temperature=0.7", "judge.top_p=0.95"], f"eight votes {JUDGE_NOTE}"),
     "fapo": ([*JUDGE, "judge.component=sound", "judge.asked=correct"], f"what is sound, {JUDGE_NOTE}"),
     "router-r1": ([*JUDGE, "judge.component=cost"], f"in place of what help costs, {JUDGE_NOTE}"),
+    "arpo": (["environment.forks=top_entropy"], "answers of one turn, forked at their tokens of highest entropy"),
+    "aepo": (["environment.forks=top_entropy"], "answers of one turn, forked at their tokens of highest entropy"),
     "branchgrpo": (["environment.forks=top_entropy"], "half of the rollouts forked at the tokens of highest entropy"),
     "toolrl": ([*JUDGE, "judge.component=match"], f"in place of how far a call matches what is, {JUDGE_NOTE}"),
     "spark-coevolve": (["self_judging.share=0.25", "self_judging.pointwise=", "self_judging.pairwise=", "self_judging.reflection={prompt}{response};"],

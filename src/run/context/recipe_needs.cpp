@@ -37,6 +37,10 @@ struct Need {
 };
 
 bool replays(const RunConfig& c) { return c.replay.share > 0; }
+bool forks(const RunConfig& c) { return !c.environment.forks.empty(); }
+constexpr const char* kNoForks = "environment.forks is not set";
+constexpr const char* kAsUnforked =
+    "no rollout would begin as another one did, and the recipe is one of unforked rollouts";
 bool takes_current(const RunConfig& c) { return !replays(c) || c.replay.old_policy == "current"; }
 
 /// The pieces of the run's scheduler, whichever row or key names them.
@@ -58,10 +62,7 @@ bool trains_unsolved(const RunConfig& c) {
 
 /// Whether beginnings that the scheduler gives as help train, where it gives any help.
 bool learns_help(const RunConfig& c) {
-  const SchedulerSection& s = c.scheduler;
-  const auto chosen =
-      scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection});
-  return chosen.rounds != "hints" || (c.hints.as == "beginning" && c.hints.learns);
+  return pieces_of(c.scheduler).rounds != "hints" || (c.hints.as == "beginning" && c.hints.learns);
 }
 
 /// A part of a recipe's paper beside its loss that the loss can do without. The run is another
@@ -145,9 +146,7 @@ constexpr Leak kLeaks[] = {
     {method::column::given, "tokens that were given to it"},
     {method::column::probe_accuracy, "how probable the reference answer is"},
     {method::column::gold_logprob, "how probable the reference answer is"},
-    // Without an environment a rollout has one turn, which is paid the reward.
-    {method::column::turn_reward, "what an environment pays for single turns",
-     task::has_environment},
+    // The rewards of turns move with the verdict (run/step/shuffle_rewards.cpp), their parts do not.
     {method::column::turn_component, "what an environment pays for single turns",
      task::has_environment},
 };
@@ -272,6 +271,17 @@ constexpr Need kNeeds[] = {
      [](const RunConfig& c) { return c.second_pass.kind == "refinement"; },
      "second_pass.kind is another", "no answer would be written again, and the recipe is GRPO",
      "set second_pass.kind=refinement, second_pass.of=every and second_pass.trained_on=parent"},
+    {"rltf", "second_pass.kind",
+     [](const RunConfig& c) { return c.second_pass.kind == "refinement"; },
+     "second_pass.kind is another", "no answer would be written again, and the recipe is GRPO",
+     "set second_pass.kind=refinement, second_pass.of=every, second_pass.keep=0 and "
+     "second_pass.trained_on=parent"},
+    {"arpo", "environment.forks", forks, kNoForks, kAsUnforked,
+     "set environment.forks=after_reply"},
+    {"aepo", "environment.forks", forks, kNoForks, kAsUnforked,
+     "set environment.forks=after_reply"},
+    {"branchgrpo", "environment.forks", forks, kNoForks, kAsUnforked,
+     "set environment.forks=every_turn or top_entropy"},
     {"int-intervention-training", "second_pass.kind",
      [](const RunConfig& c) { return c.second_pass.kind == "error"; },
      "second_pass.kind is another", "no step would be put right, and the recipe is GRPO",
