@@ -38,7 +38,7 @@ namespace {
 
 model::AlignedFloats initial_weights(const RunContext& context) {
   const auto source = weights_source(context.config);
-  if (!source.empty()) return std::move(model::read_model_folder(source).weights);
+  if (!source.empty()) return std::move(model::read_finite_model(source).weights);
   const text::Tokenizer& tokenizer = *context.texts.tokenizer;
   return model::AlignedFloats(model::initial_weights(
       model::model_config(context.config.model, tokenizer.vocab_size(), tokenizer.eos()),
