@@ -165,7 +165,8 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
     for (const auto& name : config.task.forms)
       context.texts.forms.push_back(&text::find_answer_form(name));
   });
-  whole &= faults.check(kPromptKeys, [&] {
+  const bool has_forms = whole;
+  const bool has_prompts = faults.check(kPromptKeys, [&] {
     if (const auto said = task::settle_validation(context.config.task, context.config.eval.every);
         !said.empty())
       log_info("{}", said);
@@ -175,6 +176,7 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
       context.config.task.validation_prompts =
           std::int64_t(context.texts.prompts.validation.size());
   });
+  whole &= has_prompts;
   task::ExampleSet examples;
   whole &= faults.check(kExampleKeys, [&] {
     if (!config.sft.file.empty() && config.sft.steps > 0)
@@ -204,6 +206,11 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
     faults.check(kLengthKeys, [&] {
       fill_texts(context.texts, context.config, *context.threads.pool,
                  context.models.policy.max_position_embeddings, examples);
+    });
+  if (!has_prompts && has_forms && has_models)
+    faults.check(kLengthKeys, [&] {
+      check_good_rows(context.texts, context.config, *context.threads.pool,
+                      context.models.policy.max_position_embeddings);
     });
   if (whole && tiers > 0 && config.train.steps > 0 && config.train.from_archive.empty())
     faults.check(kHelpKeys, [&] {

@@ -378,6 +378,23 @@ PromptSet read_rows(const TaskSection& section, RowTally* tally) {
   return set;
 }
 
+std::vector<Prompt> good_rows(const TaskSection& section) {
+  std::vector<Prompt> prompts;
+  std::vector<RowFile> files = row_files(section);
+  if (!section.heldout_file.empty() && section.heldout_file != section.file)
+    files.push_back({section.heldout_file});
+  for (const RowFile& file : files) {
+    try {
+      const Layout layout = layout_of_file(file.path, section.fields);
+      each_whole_json_line(file.path, [&](const nlohmann::json& object, const Line& line) {
+        if (matches(file, object)) prompts.push_back(read_prompt(object, line, layout, section));
+      });
+    } catch (const Error&) {  // told where all rows are read
+    }
+  }
+  return prompts;
+}
+
 PromptSet make_file_task(const TaskSection& section, std::uint64_t) { return read_rows(section); }
 
 }  // namespace rollcall::task
