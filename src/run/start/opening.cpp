@@ -22,6 +22,7 @@
 #include "run/folder/recorded_settings.hpp"
 #include "run/folder/run_folder.hpp"
 #include "run/folder/start_directory.hpp"
+#include "run/folder/submitted_files.hpp"
 #include "run/judge/judge_model.hpp"
 #include "run/start/branch.hpp"
 #include "run/start/draft.hpp"
@@ -279,10 +280,6 @@ void look_through_archive(const RunConfig& config) {
   for (const auto& path : source.training) io::look_through(source.root / path);
 }
 
-}  // namespace
-
-namespace {
-
 /// Applies a request to the settings, and checks the folders that they name.
 class Request {
  public:
@@ -361,6 +358,7 @@ OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
   if (request.lacks_directory) log_warning("{}", request.note);
   else if (!request.note.empty()) log_info("{}", request.note);
   tell_unnamed_task(request, given);
+  if (request.kind == JobKind::train) tell_since_submission(request.run_file, given.config);
   Request asked(request, given);
   asked.settle();
   const RankShape shape{.ranks = world.size(), .threads = thread_count(given.config, share)};
