@@ -50,11 +50,6 @@ void check_vocabulary(const RunConfig& config, const RunContext& context) {
   const auto source = weights_source(config);
   const auto tokens = context.texts.tokenizer->vocab_size(),
              rows = context.models.policy.vocab_size;
-  require(source.empty() || rows >= tokens,
-          fmt::format("the model in {} has {} tokens, the tokenizer \"{}\" {}", source.string(),
-                      rows, context.texts.tokenizer->name(), tokens),
-          "some tokens would have no embedding",
-          "choose the tokenizer that the model was trained with");
   const bool chosen = config.text.tokenizer != "auto" || context.config.text.tokenizer == "model";
   require<ConfigError>(
       source.empty() || chosen || rows == tokens,
@@ -63,6 +58,11 @@ void check_vocabulary(const RunConfig& config, const RunContext& context) {
           source.string(), rows, context.texts.tokenizer->name(), tokens),
       "ids of another tokenizer mean nothing to a model",
       "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
+  require(source.empty() || rows >= tokens,
+          fmt::format("the model in {} has {} tokens, the tokenizer \"{}\" {}", source.string(),
+                      rows, context.texts.tokenizer->name(), tokens),
+          "some tokens would have no embedding",
+          "choose the tokenizer that the model was trained with");
 }
 
 io::RunIdentity make_identity(const RunConfig& config, const std::string& data_hash) {
