@@ -98,8 +98,8 @@ void tell_command(const std::string& run_file, const std::vector<std::string>& a
     words += visible_format("{}\"{}\"", words.empty() ? "" : " ", word);
   fmt::print(
       stderr,
-      "rollcall: reward.command of {} judges the answers: {} is about to be run, as you. --set "
-      "'reward.command=[]' judges by the task's verifier\n",
+      "note: reward.command of {} judges the answers, and {} is about to be run, as you; --set "
+      "'reward.command=[]' judges by the task's verifier instead\n",
       visible(run_file), words);
 }
 
