@@ -754,12 +754,15 @@ void require_no_rows(const std::string& file, std::string_view text) {
   const std::size_t second = next(first + 1);
   const bool is_array =
       text[first] == '[' && second != std::string_view::npos && text[second] == '{';
-  require<ConfigError>(
-      text[first] != '{' && !is_array,
-      fmt::format("{} holds JSON, as a file of questions does", file),
-      "a run file is TOML, and names such a file in task.file",
-      fmt::format("write a run file, or train without one: rollcall train --set task.file={}",
-                  file));
+  if (text[first] != '{' && !is_array) return;
+  require_no_faults<ConfigError>(
+      {{.message = error_message(
+            fmt::format("{} holds JSON, as a file of questions does", file),
+            "a run file is TOML, and names such a file in task.file",
+            fmt::format("write a run file, or train without one: rollcall train --set task.file={}",
+                        file)),
+        .keys = {kEverySetting},
+        .is_placed = true}});
 }
 
 }  // namespace
