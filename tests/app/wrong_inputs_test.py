@@ -79,7 +79,7 @@ class Bench:
         self.model(lambda config, _: config.write_text(json.dumps(json.loads(config.read_text()) | {"hidden_size": 64})))
 
     def model_of_few_tokens(self):
-        self.model(lambda config, _: config.write_text(json.dumps(json.loads(config.read_text()) | {"vocab_size": 260})))
+        self.model(lambda config, _: config.write_text(json.dumps(json.loads(config.read_text()) | {"vocab_size": 260, "eos_token_id": 256, "bos_token_id": 256, "pad_token_id": 256})))
 
     def model_pointer(self):
         self.model(lambda _, weights: weights.write_text(FILES["pointer.jsonl"]))

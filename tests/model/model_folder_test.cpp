@@ -97,6 +97,7 @@ TEST(ModelFolder, AWeightThatIsNotFiniteIsNamed) {
     weights[std::size_t(slices.back().offset)] = bad;
     write_model_folder(folder.path(), kConfig, weights);
     EXPECT_NO_THROW(read_model_folder(folder.path()));
+    EXPECT_THROW(read_policy(folder.path()), InputError);
     try {
       read_finite_model(folder.path());
       ADD_FAILURE() << bad << " was read";

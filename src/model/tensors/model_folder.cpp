@@ -117,15 +117,22 @@ bool are_finite(std::span<const float> values) {
 }
 
 /// Throws InputError naming the first tensor with a value that is not finite, and its file.
-void check_finite(const WeightLayout& layout, const WeightFiles& files,
-                  std::span<const float> weights) {
-  for (const Slice& slice : layout.slices)
-    require<InputError>(
-        are_finite(weights.subspan(std::size_t(slice.offset), std::size_t(slice.count))),
-        fmt::format("tensor {} of {} holds a value that is not finite", slice.name,
-                    files.tensors().at(slice.name)->origin()),
-        "the model would give no probabilities",
-        "copy the file again, or name a model or an earlier checkpoint that is whole");
+void check_finite(const WeightLayout& layout, const WeightFiles& files) {
+  std::vector<float> buffer(std::size_t(1) << 16);
+  for (const Slice& slice : layout.slices) {
+    const SafetensorsFile& file = *files.tensors().at(slice.name);
+    for (std::size_t first = 0; first < std::size_t(slice.count); first += buffer.size()) {
+      const auto part =
+          std::span(buffer).first(std::min(buffer.size(), std::size_t(slice.count) - first));
+      file.widen(slice.name, first, part);
+      require<InputError>(
+          are_finite(part),
+          fmt::format("tensor {} of {} holds a value that is not finite", slice.name,
+                      file.origin()),
+          "the model would give no probabilities",
+          "copy the file again, or name a model or an earlier checkpoint that is whole");
+    }
+  }
 }
 
 /// The tensors of a folder's files as a source of weights.
@@ -239,7 +246,7 @@ LoadedModel read_finite_model(const std::filesystem::path& folder) {
   model.config = read_folder_config(folder);
   const WeightFiles files = WeightFiles::open(folder);
   model.weights = read_weights(model.config, files);
-  check_finite(weight_layout(model.config), files, model.weights.span());
+  check_finite(weight_layout(model.config), files);
   return model;
 }
 
@@ -253,6 +260,7 @@ PolicyModel read_policy(const ModelConfig& config, const WeightFiles& files,
                         const Threads& threads) {
   const WeightLayout layout = weight_layout(config);
   check_tensors(config, layout, files, beside);
+  check_finite(layout, files);
   return PolicyModel(config, FileWeights(layout, files), PolicyVersion{0}, kernels, threads);
 }
 
