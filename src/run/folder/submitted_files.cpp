@@ -54,7 +54,8 @@ std::vector<GraderFile> files_of(const RunConfig& config) {
   const LongPhase phase("hashing the files that the job reads");
   Files files;
   try {
-    if (task::reads_rows(config.task))
+    if (!task::reads_rows(config.task)) files.add(config.task.file);
+    else
       for (const task::RowFile& file : task::row_files(config.task)) files.add(file.path);
   } catch (const Error&) {  // a list that is wrong, which is reported where it is read
   }
