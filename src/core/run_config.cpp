@@ -751,6 +751,25 @@ void require_not_emptied(const std::filesystem::path& file, const std::string& t
       "anew: rollcall train RUN_FILE --resume --set run.dir=...");
 }
 
+/// Refuses rows of questions in place of a run file, each line of which would be a mistake.
+void require_no_rows(const std::string& file, std::string_view text) {
+  const auto next = [&](std::size_t from) { return text.find_first_not_of(" \t\r\n", from); };
+  const std::size_t first = next(0);
+  if (first == std::string_view::npos) return;
+  const std::size_t second = next(first + 1);
+  const bool is_array =
+      text[first] == '[' && second != std::string_view::npos && text[second] == '{';
+  if (text[first] != '{' && !is_array) return;
+  require_no_faults<ConfigError>(
+      {{.message = error_message(
+            fmt::format("{} holds JSON, as a file of questions does", file),
+            "a run file is TOML, and names such a file in task.file",
+            fmt::format("write a run file, or train without one: rollcall train --set task.file={}",
+                        file)),
+        .keys = {kEverySetting},
+        .is_placed = true}});
+}
+
 }  // namespace
 
 RunConfig read_run_config(const std::filesystem::path& file) {
@@ -769,6 +788,7 @@ GivenSettings gather_settings(const std::filesystem::path& file,
   const bool recorded = !file.empty() && belongs_to_folder(file, text);
   if (!file.empty())
     given.faults.check({}, [&] {
+      require_no_rows(file.string(), text);
       recorded ? load_own(config, schema, text, file.string())
                : load_settings(config, schema, text, file.string());
     });

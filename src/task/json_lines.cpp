@@ -117,6 +117,8 @@ class RowTexts {
     if (!closed_) return "the array is not closed";
     return text::trim(rest_).empty() ? "" : "something follows the array";
   }
+  /// Whether the row that was read last is the last of an array that is not closed.
+  bool is_cut() const { return is_array_ && !closed_ && rest_.empty(); }
   bool is_array() const { return is_array_; }
   std::size_t number() const { return number_; }
 
@@ -163,6 +165,10 @@ nlohmann::json parse_object(const Line& line) {
   try {
     object = nlohmann::json::parse(line.text);
   } catch (const nlohmann::json::parse_error& e) {
+    line.require_that(std::string_view(e.what()).find("surrogate") == std::string_view::npos,
+                      fmt::format("half of a surrogate pair at byte {}", e.byte),
+                      "\\uD800 to \\uDFFF are characters only in pairs",
+                      "write the character itself, or \\uFFFD in place of the half");
     line.require_that(false, fmt::format("not JSON at byte {}", e.byte),
                       "every line must be one JSON object", "correct or remove the line");
   } catch (const nlohmann::json::exception&) {  // a number beyond the range of a double
@@ -242,7 +248,10 @@ void read_lines(const std::string& file, const EachLine& each,
     try {
       if (!line.text.empty() || rows.is_array()) each(parse_object(line), line);
     } catch (const InputError& error) {
-      if (!refused(line, error)) return;
+      // The end of an array that is cut within a row is told once, as that.
+      const bool is_cut_row =
+          rows.is_cut() && !outline_of(text).too_deep && !nlohmann::json::accept(text);
+      if (!is_cut_row && !refused(line, error)) return;
     }
   }
   if (*rows.fault() == '\0') return;

@@ -163,6 +163,14 @@ def two_runs_are_compared(harness):
     check("8 prompts that both answered" in out and re.search(r"train.lr +0.001 -> 0.05", out) and re.search(r"training steps +5 +5", out), out)
     same = harness.succeed("compare", other, other)
     check("+0.0000  [+0.0000, +0.0000]  no difference shown" in same and "no key differs" in same, same)
+    check("the judges" not in out + same and "too few" not in out + same, out + same)
+    few, judged = harness.work / "few", harness.work / "judged"
+    for folder, settings in ((few, sets(task__heldout_prompts=5)), (judged, sets(task__extract="final_line"))):
+        harness.train(folder, *SHORT, *REPLAY, *settings)
+    out = harness.succeed("compare", parent(harness), few)
+    check(re.search(r"\b[1-5] prompts? that both answered", out) and "too few for an interval" in out and "[" not in out.split("pass@1")[1].splitlines()[0] and "interval\n" not in out.split("pass@1")[0], out)
+    out = harness.succeed("compare", parent(harness), judged)
+    check("the judges of A and B differ (task.extract)" in out and "too few" not in out, out)
     code, _, err, _ = harness.run("compare", other, harness.work)
     check(code == 2 and "is not a run folder" in err, err)
 

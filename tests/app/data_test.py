@@ -1,5 +1,6 @@
 """`rollcall data`: the layouts of public data sets as the program reads them, its JSON, and a first step on rows of another trainer."""
 import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -44,6 +45,30 @@ def everything_is_counted(harness):
     check(text.count("\nexample ") == 10 and "1 references that the verifier cannot compare" in text and "rows.jsonl:43" in text, text)
 
 
+def what_rows_may_not_mean_is_said(harness):
+    """References longer than an answer may be, special tokens that a question spells, and a level that is not read: by `rollcall data` and by a start."""
+    rows, model = harness.work / "odd.jsonl", folder_with_template(harness)
+    given = [{"question": f"{n}+1?", "answer": "abcdefghijklmnop" if n in (3, 7) else str(n), "level": "easy"} for n in range(20)]
+    special = json.loads((pathlib.Path(model) / "tokenizer.json").read_text())["added_tokens"][0]["content"]
+    check(special[0] in "<[", special)
+    settings = sets(task__file=rows, model__path=model, sampling__max_new_tokens=8, reward__verifier="exact_match", task__format_weight=0, eval__every=0, run__dir=harness.work / "odd")
+    run = harness.work / "odd.toml"
+    run.write_text("")
+    for question in ("5+1?", f"5+1? {special}"):
+        given[5]["question"] = question
+        rows.write_text("".join(json.dumps(row) + "\n" for row in given))
+        shown = harness.succeed("data", run, *settings)
+        code, out, err, _ = harness.run("plan", run, *settings)
+        check(code == 0, err)
+        for said in (shown, out + err):
+            check("2 of 20 references are longer than sampling.max_new_tokens, which is 8: that of " in said, said)
+            check(("question spells a special token" in said) == (special in question) and (special not in question or "odd.jsonl:6 for example" in said), said)
+        check(len(data(harness, run, *settings)["warnings"]) == 1 + (special in question), shown)
+    code, out, err, _ = harness.run("train", *settings, *sets(train__steps=0, eval__before="false", eval__after="false"))
+    check(code == 0 and 'the field level is not read; task.fields.level = "level"' in out + err, out + err)
+    check("are longer than sampling.max_new_tokens" not in str(data(harness, run, *settings, *sets(sampling__max_new_tokens=16))), "16 tokens are enough")
+
+
 def parquet_is_sent_to_the_script(harness):
     (harness.work / "a.parquet").write_bytes(b"PAR1\x15\x04")
     code, _, err, _ = harness.run("data", harness.work / "a.parquet")
@@ -80,4 +105,4 @@ def conversations_are_trained_on(harness):
 
 
 if __name__ == "__main__":
-    main(layouts_are_shown, everything_is_counted, parquet_is_sent_to_the_script, conversations_are_trained_on)
+    main(layouts_are_shown, everything_is_counted, what_rows_may_not_mean_is_said, parquet_is_sent_to_the_script, conversations_are_trained_on)

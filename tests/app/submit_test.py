@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 
 from harness import check, main, result, sets
@@ -172,6 +173,36 @@ def what_is_submitted_is_what_runs(harness):
     check(code != 0 and not settings_in(harness.work / "refused"), err)
 
 
+def what_changed_while_it_waited_is_named(harness):
+    """Questions, grader and model may be edited while a job waits. Its first start names what did, a requeued one does not."""
+    rows, grader, folder, log = harness.work / "waiting.jsonl", harness.work / "waiting_grader.py", harness.work / "waiting", harness.work / "waiting.log"
+    model = harness.work / "waiting_model"
+    harness.train(harness.work / "before", *sets(sft__steps=1, train__steps=1))
+    harness.succeed("export", harness.work / "before", model)
+    grader.write_text('#!/usr/bin/env python3\nimport json, sys\nfor line in sys.stdin:\n'
+                      '    print(json.dumps({"id": json.loads(line)["id"], "score": 0.0, "correct": False}), flush=True)\n')
+    grader.chmod(0o755)
+    rows.write_text("".join(f'{{"question": "{n}+1", "answer": "{n + 1}"}}\n' for n in range(80)))
+    words = ("submit", harness.tiny, *sets(run__dir=folder, task__name="file", task__file=rows, model__path=model, reward__command=json.dumps([str(grader)]), task__format_weight=0, sft__steps=0,
+                                           train__steps=1, eval__before="false", eval__after="false"))
+    harness.succeed(*words, env=sbatch_that(harness, "waiting", f'cp "$2" {log}\necho 7'))
+    (first,) = settings_in(folder).values()
+    check(all(f'"{path}"' in first for path in (rows, grader, model / "config.json", model / "model.safetensors")), f"not every file is recorded:\n{first[-2000:]}")
+    run = re.sub(r"^source .*$", 'launch() { shift; exec "$@"; }', log.read_text(), flags=re.MULTILINE)
+    kept = folder.with_name("waiting_kept")
+    shutil.copytree(folder, kept)
+    for changed in ((), (rows, grader, model / "config.json")):
+        shutil.rmtree(folder)
+        shutil.copytree(kept, folder)
+        for path in changed:
+            path.write_text(path.read_text() + "\n")
+        for requeued in (False, True):
+            told = subprocess.run(["bash"], input=run, capture_output=True, text=True, cwd=harness.work)
+            said = [line for line in (told.stdout + told.stderr).splitlines() if "since the job was submitted" in line]
+            check(told.returncode == 0 and len(said) == (bool(changed) and not requeued), f"{changed}: {told.returncode}\n{told.stdout}\n{told.stderr}")
+            check(not said or (all(f"{path} has changed" in said[0] for path in changed) and "model.safetensors has changed" not in said[0]), str(said))
+
+
 def a_run_is_continued_as_its_checkpoint_says(harness, words, folder):
     """The folder holds a run of three steps. config.toml may have been edited since; the newest checkpoint counts, as in the job."""
     code, _, err, _ = harness.run(*words, "--dry-run", *sets(train__steps=2))
@@ -254,4 +285,4 @@ def a_folder_of_one_machine_is_told(harness):
         check((f"run.dir is in {folder}" in err) == hidden, f"{folder}: {err}")
 
 
-main(what_is_submitted_is_what_runs, what_would_end_the_job_is_said_at_once, files_of_others_are_no_room, names_stay_names, names_stay_names_in_an_array, no_value_becomes_a_line_of_the_script, an_array_needs_a_folder_of_its_own, a_folder_of_one_machine_is_told, a_job_lives_longer_than_its_warning, every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line, pbs_has_a_script_of_its_own, pbs_takes_each_run_and_each_link_of_a_chain)
+main(what_is_submitted_is_what_runs, what_changed_while_it_waited_is_named, what_would_end_the_job_is_said_at_once, files_of_others_are_no_room, names_stay_names, names_stay_names_in_an_array, no_value_becomes_a_line_of_the_script, an_array_needs_a_folder_of_its_own, a_folder_of_one_machine_is_told, a_job_lives_longer_than_its_warning, every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line, pbs_has_a_script_of_its_own, pbs_takes_each_run_and_each_link_of_a_chain)

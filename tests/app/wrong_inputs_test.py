@@ -78,6 +78,9 @@ class Bench:
     def model_shape(self):
         self.model(lambda config, _: config.write_text(json.dumps(json.loads(config.read_text()) | {"hidden_size": 64})))
 
+    def model_of_few_tokens(self):
+        self.model(lambda config, _: config.write_text(json.dumps(json.loads(config.read_text()) | {"vocab_size": 260, "eos_token_id": 256, "bos_token_id": 256, "pad_token_id": 256})))
+
     def model_pointer(self):
         self.model(lambda _, weights: weights.write_text(FILES["pointer.jsonl"]))
 
@@ -328,6 +331,36 @@ def several_mistakes_of_one_kind_are_told_at_once(harness):
         check(code == 2 and len(told) == len(says) and all(any(words in line for line in told) for words in says), f"not {says}: exit code {code}\n{out}\n{err}")
 
 
+def rows_that_are_too_long_are_told_with_other_bad_rows(harness):
+    w = harness.work / "too_long"
+    w.mkdir()
+    rows = [json.dumps({"question": f"{n}+{n}" if n not in (3, 5, 8) else "1+" * (300 + n) + "1", "answer": str(2 * n)}) for n in range(1, 21)]
+    for bad in ({}, {6: "not JSON"}, {6: '{"question": "6+6"}', 7: "[]"}):
+        (w / "rows.jsonl").write_text("".join(bad.get(n, row) + "\n" for n, row in enumerate(rows, 1)))
+        code, out, err, _ = harness.run("plan", harness.tiny, *sets(run__dir=w / "new", task__name="file", task__file=w / "rows.jsonl", text__tokenizer="byte",
+                                                                     task__format_weight=0, sft__steps=0, model__max_position_embeddings=256))
+        told = mistakes(err)
+        check(code == 2 and len(told) == 1 + len(bad), f"{bad}: exit code {code}\n{out}\n{err}")
+        long = [line for line in told if "too long: " in line]
+        check(len(long) == 1 and f"3 of {20 - len(bad)} prompts are too long: {w}/rows.jsonl:8 has " in long[0], f"{bad}: {err}")
+        check(all(f"{w}/rows.jsonl:{n}" in long[0] for n in (3, 5)) and "are too long as well" in long[0], f"not every line is named: {err}")
+        check(all(any(f"rows.jsonl:{n}: " in line for line in told) for n in bad), f"{bad}: {err}")
+
+
+def a_run_folder_is_refused_before_the_data_is_read(harness):
+    """The mistakes of a folder that holds a run, or of a checkpoint that was not kept, need no rows, which take seconds to read where they are many."""
+    w = harness.work / "early"
+    w.mkdir()
+    harness.train(w / "run", *sets(sft__steps=1, train__steps=1, eval__before="false", eval__after="false"))
+    (w / "rows.jsonl").write_text("not JSON\n")
+    rows = sets(task__name="file", task__file=w / "rows.jsonl")
+    for words, said in ((["train", harness.tiny, *rows, *sets(run__dir=w / "run")], str(w / "run")),
+                        (["train", "--from", f"{w / 'run'}@77", *rows, *sets(run__dir=w / "new")], "has no checkpoint train_000077")):
+        code, out, err, _ = harness.run(*words)
+        told = mistakes(err)
+        check(code == 2 and len(told) == 1 and said in told[0] and "rows.jsonl" not in out + err, f"exit code {code}\n{out}\n{err}")
+
+
 def a_working_directory_that_is_gone_is_told_first(harness):
     for words in (["recipes"], ["plan", harness.tiny], ["status", "run"]):
         here = harness.work / "removed"
@@ -351,4 +384,4 @@ def a_run_without_a_file_says_what_it_is(harness):
 
 
 main(each_wrong_input_gives_one_message, all_mistakes_are_one_refusal, a_wrong_setting_adds_no_second_mistake, one_file_is_corrected_line_by_line, several_mistakes_of_one_kind_are_told_at_once,
-     a_working_directory_that_is_gone_is_told_first, a_run_without_a_file_says_what_it_is)
+     rows_that_are_too_long_are_told_with_other_bad_rows, a_run_folder_is_refused_before_the_data_is_read, a_working_directory_that_is_gone_is_told_first, a_run_without_a_file_says_what_it_is)

@@ -136,6 +136,8 @@ TEST(Config, UnknownKeysNameLineAndNearest) {
   expect_in("run.toml:3: train.cuont is not a key", message);
   expect_in("did you mean train.count?", message);
   expect_in("did you mean train.count?", refusal("[trian]\ncount = 3"));
+  // A name is near by its letters after the section alone.
+  EXPECT_EQ(refusal("[train]\nclips = 3").find("did you mean"), std::string::npos);
   expect_in("trian is not a key", refusal("[trian]"));
   expect_in("train is not a key", refusal("train = 1"));
   EXPECT_EQ(refusal("[train]"), "accepted");
@@ -145,6 +147,8 @@ TEST(Config, WrongTypesSayWhatIsWanted) {
   expect_in("run.toml:1: train.flag must be true or false", refusal("train.flag = 1"));
   expect_in("must be an integer", refusal("train.count = 1.0"));
   expect_in("must be an integer", refusal("train.count = true"));
+  expect_in("write a number up to 9223372036854775807",
+            refusal("train.count = 99999999999999999999"));
   expect_in("must be a number", refusal("train.rate = \"1\""));
   expect_in("must be text in quotes", refusal("paths.word = 1"));
   expect_in("must be a list", refusal("train.deep.counts = 1"));
@@ -322,6 +326,10 @@ TEST(Config, SetRefusesWithItsOwnText) {
   expect_in("--set train.count=many: train.count must be an integer",
             set_refusal("train.count=many"));
   expect_in("did you mean train.count?", set_refusal("train.cuont=3"));
+  for (const char* large : {"99999999999999999999", "-9_999_999_999_999_999_999"})
+    expect_in(std::string("train.count is ") + large +
+                  " (the largest whole number is 9223372036854775807); write a smaller number",
+              set_refusal(std::string("train.count=") + large));
   expect_in("use a value from", set_refusal("train.count=-3"));
 }
 

@@ -63,7 +63,7 @@ TEST(Nearest, LongListsAreNotPrinted) {
   EXPECT_EQ(suggest_name("nam7", many), "did you mean name7?");
   EXPECT_EQ(suggest_name("zebra", {"grpo", "rloo", "dapo"}), "valid are grpo, rloo, dapo")
       << "nothing is near";
-  EXPECT_EQ(suggest_name("zebra", many).find("did you mean"), std::string::npos);
+  EXPECT_EQ(suggest_name("zebra", many, "rollcall zoo"), "rollcall zoo lists all of them");
 }
 
 RC_GTEST_PROP(Nearest, AValidNameIsItsOwnNearest, (std::vector<std::string> valid)) {

@@ -12,6 +12,7 @@
 
 #include <bit>
 #include <filesystem>
+#include <limits>
 
 namespace rollcall::model::testing {
 namespace {
@@ -85,6 +86,28 @@ TEST(ModelFolder, Bf16RoundsToNearestEven) {
   for (std::size_t i = 0; i < bits.size(); ++i)
     EXPECT_EQ(std::bit_cast<std::uint32_t>(read.span()[i]), rounded[i]) << i;
   EXPECT_EQ(Json::parse(read_file(folder / "config.json")).at("torch_dtype"), "bfloat16");
+}
+
+TEST(ModelFolder, AWeightThatIsNotFiniteIsNamed) {
+  const TemporaryFolder folder;
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    std::vector<float> weights = kWeights;
+    const auto slices = weight_layout(kConfig).slices;
+    weights[std::size_t(slices.back().offset)] = bad;
+    write_model_folder(folder.path(), kConfig, weights);
+    EXPECT_NO_THROW(read_model_folder(folder.path()));
+    EXPECT_THROW(read_policy(folder.path()), InputError);
+    try {
+      read_finite_model(folder.path());
+      ADD_FAILURE() << bad << " was read";
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("tensor " + slices.back().name + " of "),
+                                      HasSubstr("model.safetensors"), HasSubstr("not finite")));
+    }
+  }
+  write_model_folder(folder.path(), kConfig, kWeights);
+  EXPECT_EQ(read_finite_model(folder.path()).weights, kWeights);
 }
 
 TEST(ModelFolder, ShardsAreReadThroughTheirIndex) {

@@ -83,6 +83,14 @@ TEST(FileTask, DamagedArraysAreNamed) {
   }
 }
 
+TEST(FileTask, AnArrayThatIsCutWithinARowIsToldOnce) {
+  const TemporaryFolder folder;
+  const std::string cut = "[" + row("a", 1) + ", {\"question\": \"b";
+  const std::string message = message_of(section_of(folder.write("cut.json", cut)));
+  EXPECT_NE(message.find("cut.json:2: the array is not closed"), std::string::npos) << message;
+  EXPECT_EQ(message.find("not JSON"), std::string::npos) << message;
+}
+
 TEST(FileTask, ConditionsChooseRows) {
   const TemporaryFolder folder;
   const auto file = folder.write("all.jsonl", rows("a", 10) + rows("b", 10) + "{\"no\": 1}\n");

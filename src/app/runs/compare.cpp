@@ -3,8 +3,10 @@
 #include "app/archive/committed.hpp"
 #include "app/commands.hpp"
 #include "base/errors/visible.hpp"
+#include "base/text/joined.hpp"
 #include "io/source.hpp"
 #include "report/evaluation.hpp"
+#include "run/folder/grader_files.hpp"
 #include "run/folder/recorded_settings.hpp"
 #include "run/folder/run_folder.hpp"
 
@@ -83,10 +85,27 @@ std::pair<std::vector<report::PromptOutcome>, std::vector<report::PromptOutcome>
   return pairs;
 }
 
+/// Fewer prompts give no interval: a sign test of n pairs has no p-value below 2 / 2^n, which is
+/// above 0.05 for five, so no difference between the runs could be shown.
+constexpr std::size_t kFewestPrompts = 6;
+
 std::size_t fewest_samples(const std::vector<report::PromptOutcome>& outcomes) {
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
   for (const auto& o : outcomes) fewest = std::min(fewest, o.correct.size());
   return fewest;
+}
+
+/// What differs in how the answers of two runs were judged; empty where nothing does.
+std::string differing_judges(const Side& a, const Side& b) {
+  std::vector<std::string> differing;
+  for (const auto& changed : run::changed_keys(a.config, b.config))
+    for (const char* key : {"reward.verifier", "reward.command", "task.extract"})
+      if (changed.key == key) differing.push_back(changed.key);
+  const bool same_command = a.config.reward.command == b.config.reward.command;
+  if (same_command && a.has_state && b.has_state)
+    if (const auto files = run::changes_of(a.state.graders, b.state.graders); !files.empty())
+      differing.push_back(files);
+  return joined(differing, ", ");
 }
 
 void print_heldout(const Side& a, const Side& b) {
@@ -102,24 +121,39 @@ void print_heldout(const Side& a, const Side& b) {
   const std::int64_t k = std::min({a.config.eval.pass_k, b.config.eval.pass_k, most}),
                      resamples = a.config.eval.bootstrap;
   const auto seed = std::uint64_t(a.config.run.seed);
+  const bool few = ours.size() < kFewestPrompts;
   print_visible("\n{:<11} {:>9} {:>9} {:>9}  {:<19}\n", "held-out", "A", "B", "B - A",
-                "95 % interval");
+                few ? "" : "95 % interval");
   const auto row = [&](std::int64_t of, const report::Interval& left,
                        const report::Interval& right) {
     const auto gain = report::paired_gain(ours, theirs, of, resamples, seed);
-    print_visible("{:<11} {:>9.4f} {:>9.4f} {:>+9.4f}  [{:+.4f}, {:+.4f}]{}\n",
-                  fmt::format("pass@{}", of), left.mean, right.mean, gain.mean, gain.low, gain.high,
+    const std::string interval =
+        few ? std::string()
+            : fmt::format(
+                  "  [{:+.4f}, {:+.4f}]{}", gain.low, gain.high,
                   gain.low > 0 || gain.high < 0 ? "" : "  no difference shown: 0 lies inside");
+    print_visible("{:<11} {:>9.4f} {:>9.4f} {:>+9.4f}{}\n", fmt::format("pass@{}", of), left.mean,
+                  right.mean, gain.mean, interval);
   };
   const auto left = report::evaluate(ours, k, resamples, seed),
              right = report::evaluate(theirs, k, resamples, seed);
   row(1, left.pass_at_1, right.pass_at_1);
   if (k > 1) row(k, left.pass_at_k, right.pass_at_k);
   print_visible(
-      "            {} prompts that both answered (A has {}, B has {}); A after step {}, B after "
+      "            {} that both answered (A has {}, B has {}); A after step {}, B after "
       "step {}\n",
-      ours.size(), a.heldout.outcomes.size(), b.heldout.outcomes.size(), a.heldout.step,
-      b.heldout.step);
+      ours.size() == 1 ? "1 prompt" : fmt::format("{} prompts", ours.size()),
+      a.heldout.outcomes.size(), b.heldout.outcomes.size(), a.heldout.step, b.heldout.step);
+  if (few)
+    print_visible(
+        "            fewer than {} prompts are too few for an interval: no difference between the "
+        "runs can be shown by them\n",
+        kFewestPrompts);
+  if (const std::string judges = differing_judges(a, b); !judges.empty())
+    print_visible(
+        "warning     the judges of A and B differ ({}): the difference may be theirs and not that "
+        "of the policies; rollcall archive rescore judges the answers of both alike\n",
+        judges);
 }
 
 void print_settings(const Side& a, const Side& b) {

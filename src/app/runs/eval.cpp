@@ -99,7 +99,8 @@ void tell_commands(const std::string& run_file, const std::vector<std::string>& 
     std::string words;
     for (const auto& word : command)
       words += visible_format("{}\"{}\"", words.empty() ? "" : " ", word);
-    fmt::print(stderr, "rollcall: {} of {} {}: {} is about to be run, as you. --set '{}=[]' {}\n",
+    fmt::print(stderr,
+               "note: {} of {} {}, and {} is about to be run, as you; --set '{}=[]' {} instead\n",
                key, visible(run_file), does, words, key, otherwise);
   };
   tell("reward.command", given.config.reward.command, "judges the answers",

@@ -88,7 +88,9 @@ std::vector<std::string> ranks_of(const fs::path& dir, double watch_s, bool runn
     lines = why.lines;
     lines.front().insert(0, "ranks       ");
   } else {
-    lines.push_back(fmt::format("ranks       {}, progress {:.0f} s ago", file->ranks, why.quiet_s));
+    lines.push_back(
+        running ? fmt::format("ranks       {}, progress {:.0f} s ago", file->ranks, why.quiet_s)
+                : fmt::format("ranks       {}, last heard of {:.0f} s ago", file->ranks, age_s));
   }
   if (file->unreadable > 0)
     lines.push_back(fmt::format("            {} records cannot be read", file->unreadable));

@@ -14,6 +14,7 @@
 #include "core/settings_text.hpp"
 #include "run/folder/recorded_settings.hpp"
 #include "run/folder/run_folder.hpp"
+#include "run/folder/submitted_files.hpp"
 
 #include <fmt/format.h>
 #include <linux/magic.h>
@@ -74,33 +75,45 @@ std::vector<std::int64_t> parse_seeds(const std::string& text) {
 struct Submitted {
   RunOfJob run;
   GivenSettings settings;
+  std::string text{};  ///< of the file in the run folder
 };
 
 Submitted make_run(const std::string& file, const std::vector<std::string>& assignments,
                    std::optional<std::int64_t> seed) {
   auto all = assignments;
   if (seed) all.push_back(fmt::format("run.seed={}", *seed));
-  Submitted made{{{}, fs::absolute(file)}, gather_settings(file, all)};
+  Submitted made{{{}, fs::absolute(file)}, gather_settings(file, all), {}};
   RunConfig& config = made.settings.config;
   fs::path& dir = made.run.dir = fs::absolute(config.run.dir).lexically_normal();
   if (!dir.has_filename()) dir = dir.parent_path();  // for "runs/a/", whose last part is empty
   if (seed) dir /= fmt::format("seed_{}", *seed);
   config.run.dir = dir.string();
-  made.run.submitted =
-      dir / fmt::format("submitted-{:016x}.toml", checksum64(settings_text(config)));
   return made;
+}
+
+/// Names the file of a run's settings by its content. `files` says what its files are now; a run
+/// that the job continues knows that itself.
+void name_text(Submitted& submitted, const std::string& files) {
+  const fs::path& dir = submitted.run.dir;
+  submitted.text = settings_text(submitted.settings.config) + (run::holds_run(dir) ? "" : files);
+  submitted.run.submitted = dir / fmt::format("submitted-{:016x}.toml", checksum64(submitted.text));
 }
 
 /// Every run file with every seed, each in a folder of its own.
 std::vector<Submitted> all_runs(const SubmitFlags& flags) {
   std::vector<Submitted> runs;
   for (const auto& file : flags.run_files) {
+    const std::size_t first = runs.size();
     if (flags.seeds.empty()) runs.push_back(make_run(file, flags.assignments, {}));
     for (const std::int64_t seed : parse_seeds(flags.seeds))
       runs.push_back(make_run(file, flags.assignments, seed));
+    if (first == runs.size()) continue;
+    // The runs of all seeds read the same files.
+    const std::string files = run::record_of_files(runs[first].settings.config);
+    for (std::size_t i = first; i < runs.size(); ++i) name_text(runs[i], files);
   }
   std::set<fs::path> dirs;
-  for (const auto& [run, settings] : runs) {
+  for (const auto& [run, settings, text] : runs) {
     require<ConfigError>(dirs.insert(run.dir).second || !settings.faults.are_sound({"run.dir"}),
                          "two runs of the array share the run folder " + run.dir.string(),
                          "only one job can hold a run folder at a time",
@@ -126,7 +139,7 @@ fs::path submitted_before(const fs::path& dir) {
 class SubmittedFiles {
  public:
   explicit SubmittedFiles(const std::vector<Submitted>& runs) {
-    for (const auto& [run, settings] : runs) {
+    for (const auto& [run, settings, text] : runs) {
       const RunConfig& config = settings.config;
       const bool had_folder = fs::exists(run.dir);
       run::make_run_folder(run.dir);
@@ -138,7 +151,7 @@ class SubmittedFiles {
               "own",
               c.key, c.before, run.dir.string(), c.now);
       if (!fs::exists(run.submitted)) files_.push_back(run.submitted);
-      write_file_atomic(run.submitted, settings_text(config));
+      write_file_atomic(run.submitted, text);
     }
   }
   SubmittedFiles(const SubmittedFiles&) = delete;
@@ -236,7 +249,7 @@ std::vector<Batch> batches_of(const SubmitFlags& flags, const std::vector<Submit
   common.requeue = !flags.no_requeue && flags.chain == 1;  // in a chain, the next job continues the
                                                            // run
   std::vector<Batch> batches;
-  for (const auto& [run, given] : submitted) {
+  for (const auto& [run, given, text] : submitted) {
     if (batches.empty() || is_pbs(common.site)) batches.push_back({common, {}});
     batches.back().job.runs.push_back(run);
     batches.back().settings.push_back(given);

@@ -16,6 +16,7 @@ namespace {
 
 // Characters of a name that are compared: more add nothing, and the time grows with the square.
 constexpr std::size_t kLongest = 128;
+constexpr std::size_t kListed = 20;  // names that a message lists at most
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   a = a.substr(0, kLongest);
@@ -55,16 +56,17 @@ bool is_near(std::string_view name, std::string_view other) {
   return edit_distance(name, other) <= std::max<std::size_t>(shorter < 4 ? 1 : 2, shorter / 3);
 }
 
+std::string valid_names(const std::vector<std::string>& valid, std::string_view lister) {
+  return valid.size() > kListed ? fmt::format("{} lists all of them", lister)
+                                : fmt::format("valid are {}", joined(valid, ", "));
+}
+
 std::string suggest_name(std::string_view name, const std::vector<std::string>& valid,
                          std::string_view lister) {
-  constexpr std::size_t kListed = 20;
   const std::string nearest = nearest_name(name, valid);
-  const std::string guess = is_near(name, nearest) ? fmt::format("did you mean {}?", nearest) : "";
-  if (valid.size() > kListed)
-    return guess.empty()
-               ? fmt::format("the nearest name is {}, and {} lists all of them", nearest, lister)
-               : guess;
-  return fmt::format("{}{}valid are {}", guess, guess.empty() ? "" : " ", joined(valid, ", "));
+  if (!is_near(name, nearest)) return valid_names(valid, lister);
+  const std::string guess = fmt::format("did you mean {}?", nearest);
+  return valid.size() > kListed ? guess : guess + " " + valid_names(valid, lister);
 }
 
 }  // namespace rollcall

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cctype>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <sstream>
 #include <type_traits>
@@ -36,6 +37,13 @@ std::string place(std::string_view origin, const toml::node& node) {
                          std::string_view suggestion) {
   throw ConfigError(error_message(
       fmt::format("{}: {} {}", place(origin, node), brief(key), problem), why, suggestion));
+}
+
+/// Whether a text that is no whole number of TOML would be one if it were smaller.
+bool is_large_number(std::string_view text) {
+  constexpr std::size_t kDigits = 19;  // of the largest
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return text.size() >= kDigits && text.find_first_not_of("0123456789_") == std::string_view::npos;
 }
 
 std::string_view trim(std::string_view text) {
@@ -63,17 +71,35 @@ std::string broken_value(std::string_view origin, const std::string& value,
 
 std::atomic<KeyHint> key_hint = nullptr;  // atomic, because ranks may be threads
 
+/// "train." of train.lr; empty for a key without a section.
+std::string parent_of(const std::string& key) { return key.substr(0, key.rfind('.') + 1); }
+std::string leaf_of(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+/// The keys of other sections that have the same name within their section. A short name that
+/// several sections have, such as `name` or `file`, says nothing about what is meant.
+std::vector<std::string> namesakes(const std::string& key, const std::vector<std::string>& keys) {
+  constexpr std::size_t kTelling = 5;  // letters
+  std::vector<std::string> alike;
+  bool is_section = false;
+  for (const auto& name : keys) {
+    is_section |= name.starts_with(parent_of(key));
+    if (leaf_of(name) == leaf_of(key)) alike.push_back(name);
+  }
+  const bool telling = alike.size() == 1 || leaf_of(key).size() >= kTelling;
+  return telling || parent_of(key).empty() || !is_section ? alike : std::vector<std::string>();
+}
+
 /// Suggests a key: by its name in another program, by its name in another section, or by similar
-/// letters.
+/// letters. Two keys of one section are as near as their names within it.
 std::string suggest_key(const std::string& key, const std::vector<std::string>& keys) {
   if (const KeyHint hint = key_hint; hint != nullptr)
     if (std::string said = hint(key); !said.empty()) return said;
-  const std::string leaf = key.substr(key.rfind('.') + 1);
-  std::vector<std::string> alike;
-  for (const auto& name : keys)
-    if (name.substr(name.rfind('.') + 1) == leaf) alike.push_back(name);
-  if (!alike.empty()) return fmt::format("did you mean {}?", joined(alike, " or "));
-  return suggest_name(key, keys);
+  if (const auto alike = namesakes(key, keys); !alike.empty())
+    return fmt::format("did you mean {}?", joined(alike, " or "));
+  const std::string nearest = nearest_name(key, keys);
+  const bool beside = parent_of(nearest) == parent_of(key);
+  return beside && !is_near(leaf_of(key), leaf_of(nearest)) ? valid_names(keys)
+                                                            : suggest_name(key, keys);
 }
 
 /// The texts that a setting may have, as a message names them: the empty one in quotes.
@@ -266,6 +292,9 @@ struct ConfigSchema::Reader {
     target = *node.value<bool>();
   }
   void assign_to(const Field& f, std::int64_t& target, const toml::node& node) const {
+    if (node.is_string() && is_large_number(*node.value<std::string>()))  // TOML has none so large
+      reject(origin, node, f.key, fmt::format("is {}", brief(*node.value<std::string>())),
+             fmt::format("the largest whole number is {}", INT64_MAX), "write a smaller number");
     if (!node.is_integer()) wrong_type(f, node, "an integer");
     check_range(f, node, double(*node.value<std::int64_t>()));
     target = *node.value<std::int64_t>();

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
 #include <optional>
 
 namespace rollcall {
@@ -143,6 +144,10 @@ std::string suggestion_for(std::string_view line) {
   const std::string key = brief(trimmed(line.substr(0, equals)));
   for (const auto& [theirs, ours] : kBooleans)
     if (value == theirs) return fmt::format("write {} = {}", key, ours);
+  const bool is_large = value.size() > 18 &&
+                        std::isdigit(static_cast<unsigned char>(value[1])) != 0 &&
+                        value.find_first_not_of("+-0123456789_") == std::string_view::npos;
+  if (is_large) return fmt::format("write a number up to {}: {} = ...", INT64_MAX, key);
   const bool is_word =
       !value.empty() && (std::isalpha(static_cast<unsigned char>(value.front())) != 0 ||
                          value.front() == '/' || value.front() == '.');

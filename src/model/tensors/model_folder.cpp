@@ -11,6 +11,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <set>
 
@@ -103,6 +105,34 @@ void widen_all(const WeightLayout& layout, const WeightFiles& files, std::span<f
     end = offset + count;
   }
   std::fill(into.begin() + std::ptrdiff_t(end), into.end(), 0.0F);
+}
+
+/// Whether all values are finite: the exponent of no value has all bits set.
+bool are_finite(std::span<const float> values) {
+  constexpr std::uint32_t kExponent = 0x7F800000;
+  std::uint32_t found = 0;
+  for (const float value : values)
+    found |= (std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent ? 1U : 0U;
+  return found == 0;
+}
+
+/// Throws InputError naming the first tensor with a value that is not finite, and its file.
+void check_finite(const WeightLayout& layout, const WeightFiles& files) {
+  std::vector<float> buffer(std::size_t(1) << 16);
+  for (const Slice& slice : layout.slices) {
+    const SafetensorsFile& file = *files.tensors().at(slice.name);
+    for (std::size_t first = 0; first < std::size_t(slice.count); first += buffer.size()) {
+      const auto part =
+          std::span(buffer).first(std::min(buffer.size(), std::size_t(slice.count) - first));
+      file.widen(slice.name, first, part);
+      require<InputError>(
+          are_finite(part),
+          fmt::format("tensor {} of {} holds a value that is not finite", slice.name,
+                      file.origin()),
+          "the model would give no probabilities",
+          "copy the file again, or name a model or an earlier checkpoint that is whole");
+    }
+  }
 }
 
 /// The tensors of a folder's files as a source of weights.
@@ -211,6 +241,15 @@ LoadedModel read_model_folder(const std::filesystem::path& folder) {
   return model;
 }
 
+LoadedModel read_finite_model(const std::filesystem::path& folder) {
+  LoadedModel model;
+  model.config = read_folder_config(folder);
+  const WeightFiles files = WeightFiles::open(folder);
+  model.weights = read_weights(model.config, files);
+  check_finite(weight_layout(model.config), files);
+  return model;
+}
+
 PolicyModel read_policy(const std::filesystem::path& folder, const kernels::KernelSet* kernels,
                         const Threads& threads) {
   return read_policy(read_folder_config(folder), WeightFiles::open(folder), {}, kernels, threads);
@@ -221,6 +260,7 @@ PolicyModel read_policy(const ModelConfig& config, const WeightFiles& files,
                         const Threads& threads) {
   const WeightLayout layout = weight_layout(config);
   check_tensors(config, layout, files, beside);
+  check_finite(layout, files);
   return PolicyModel(config, FileWeights(layout, files), PolicyVersion{0}, kernels, threads);
 }
 

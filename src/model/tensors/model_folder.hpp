@@ -24,9 +24,12 @@ struct LoadedModel {
 /// Throws InputError naming the file and the fault: missing file, unsupported key, missing or
 /// unknown tensor, other shape.
 LoadedModel read_model_folder(const std::filesystem::path& folder);
+/// The same for a model that is computed with. Also throws InputError where a weight is not finite,
+/// naming its file and tensor.
+LoadedModel read_finite_model(const std::filesystem::path& folder);
 
 /// The folder's model for forward passes only. It is packed directly from the files, without fp32
-/// weights in memory. Throws as read_model_folder does.
+/// weights in memory. Throws as read_finite_model does.
 PolicyModel read_policy(const std::filesystem::path& folder,
                         const kernels::KernelSet* kernels = nullptr, const Threads& threads = {});
 /// A model for forward passes only, from files that also hold the tensors `beside`, which are not

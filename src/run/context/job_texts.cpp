@@ -3,6 +3,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
+#include "base/text/joined.hpp"
 #include "run/context/more_positions.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/run_texts.hpp"
@@ -10,6 +11,7 @@
 #include "run/context/unread_keys.hpp"
 #include "sizing/lengths.hpp"
 #include "task/answer_source.hpp"
+#include "task/rows/file_task.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
@@ -95,12 +97,6 @@ void fill_examples(RunTexts& texts, const RunConfig& config, WorkerPool& pool,
         left_out, count, positions);
 }
 
-/// Names a prompt in messages: FILE:LINE where it was read from a file, else its beginning.
-std::string named(const TaskSection& section, const Prompt& prompt) {
-  return task::reads_rows(section) ? task::places_of(section, {prompt.text}).front()
-                                   : fmt::format("the prompt \"{}\"", excerpt(prompt.text));
-}
-
 /// Rows of some layouts, such as riddles and instructions, have no worked solution.
 void check_worked(const RunTexts& texts, const RunConfig& config) {
   const auto& prompts = texts.prompts.train;
@@ -108,7 +104,7 @@ void check_worked(const RunTexts& texts, const RunConfig& config) {
   if (!learns || prompts.empty() || !prompts.front().solution.empty()) return;
   throw ConfigError(
       error_message(fmt::format("sft.steps is {}, and {} has no worked solution", config.sft.steps,
-                                named(config.task, prompts.front())),
+                                prompt_name(config.task, prompts.front())),
                     "supervised steps would learn to say nothing",
                     "set sft.steps=0, or name a file of examples in sft.file"));
 }
@@ -129,7 +125,7 @@ void drop_overlong(RunTexts& texts, const RunConfig& config, WorkerPool& pool,
     for (std::size_t i = 0; i < tokens.size(); ++i)
       if (std::int64_t(tokens[i].size()) > room) fits[i % prompts->size()] = false;
     for (std::size_t i = 0; i < fits.size() && example.empty(); ++i)
-      if (!fits[i]) example = named(config.task, (*prompts)[i]);
+      if (!fits[i]) example = prompt_name(config.task, (*prompts)[i]);
     dropped += std::size_t(std::count(fits.begin(), fits.end(), false));
     std::size_t i = 0, next = 0;
     std::erase_if(*prompts, [&](const Prompt&) { return !fits[i++]; });
@@ -145,32 +141,91 @@ void drop_overlong(RunTexts& texts, const RunConfig& config, WorkerPool& pool,
   fill_prompt_tokens(texts, pool);
 }
 
+/// Prompts that leave no room for an answer.
+struct TooLong {
+  std::int64_t count = 0, all = 0, longest = 0;  ///< `longest` in tokens
+  std::vector<const Prompt*> prompts{};          ///< some of them, the longest first
+};
+
+/// Adds the prompts of a split, in one form or several, that have more than `room` tokens.
+void find_too_long(const std::vector<Prompt>& prompts,
+                   const std::vector<std::vector<std::int32_t>>& tokens_of, std::int64_t room,
+                   TooLong& found) {
+  constexpr std::size_t kNamed = 6;
+  std::vector<std::int64_t> lengths(prompts.size());  // in the longest of its forms
+  for (std::size_t i = 0; i < tokens_of.size(); ++i) {
+    std::int64_t& length = lengths[i % prompts.size()];
+    length = std::max(length, std::int64_t(tokens_of[i].size()));
+  }
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    ++found.all;
+    if (lengths[i] <= room) continue;
+    ++found.count;
+    const bool longer = lengths[i] > found.longest;
+    found.longest = std::max(found.longest, lengths[i]);
+    found.prompts.insert(longer ? found.prompts.begin() : found.prompts.end(), &prompts[i]);
+    if (found.prompts.size() > kNamed) found.prompts.pop_back();
+  }
+}
+
+/// "; FILE:LINE, FILE:LINE are too long as well, and 3 others": the prompts beside the longest.
+std::string others_of(const TooLong& found, const TaskSection& section) {
+  if (found.prompts.size() < 2 || !task::reads_rows(section)) return {};
+  std::vector<std::string> texts;
+  for (std::size_t i = 1; i < found.prompts.size(); ++i) texts.push_back(found.prompts[i]->text);
+  const auto more = found.count - std::int64_t(found.prompts.size());
+  return fmt::format("; {} {} too long as well{}", joined(task::places_of(section, texts), ", "),
+                     texts.size() == 1 ? "is" : "are",
+                     more > 0 ? fmt::format(", and {} others", more) : "");
+}
+
+/// Throws ConfigError where prompts are too long.
+void refuse_too_long(const TooLong& found, const RunConfig& config, std::int64_t positions) {
+  if (found.count == 0) return;
+  const std::int64_t answer = sizing::least_answer_tokens(config);
+  throw ConfigError(error_message(
+      fmt::format(
+          "{} of {} prompts {} too long: {} has {} tokens, and with {} new ones exceeds the model's {} positions{}",
+          found.count, found.all, found.count == 1 ? "is" : "are",
+          prompt_name(config.task, *found.prompts.front()), found.longest, answer, positions,
+          others_of(found, config.task)),
+      "the model cannot read past its last position",
+      fmt::format("{}, lower {}, or leave long prompts out: task.drop_overlong = true",
+                  more_positions(config, found.longest + answer),
+                  sizing::answer_limit_key(config))));
+}
+
 /// Checks the lengths at the start, because a prompt of the last step that does not fit would end
 /// the run after hours.
 void check_lengths(const RunTexts& texts, const RunConfig& config, std::int64_t positions) {
-  const std::int64_t answer = sizing::least_answer_tokens(config), room = positions - answer;
-  std::int64_t too_long = 0, all = 0, longest = 0;
-  const Prompt* example = nullptr;
-  for (const Split split : {Split::train, Split::validation, Split::heldout}) {
-    const auto& prompts = texts.prompts.of(split);
-    const auto& tokens_of = texts.prompt_tokens[std::size_t(split)];
-    for (std::size_t i = 0; i < tokens_of.size(); ++i) {
-      const auto tokens = std::int64_t(tokens_of[i].size());
-      ++all, too_long += tokens > room ? 1 : 0;
-      if (tokens > longest) longest = tokens, example = &prompts[i % prompts.size()];
-    }
-  }
-  if (too_long == 0) return;
-  throw ConfigError(error_message(
-      fmt::format(
-          "{} of {} prompts are too long: {} has {} tokens, and with {} new ones exceeds the model's {} positions",
-          too_long, all, named(config.task, *example), longest, answer, positions),
-      "the model cannot read past its last position",
-      fmt::format("{}, lower {}, or leave long prompts out: task.drop_overlong = true",
-                  more_positions(config, longest + answer), sizing::answer_limit_key(config))));
+  const std::int64_t room = positions - sizing::least_answer_tokens(config);
+  TooLong found;
+  for (const Split split : {Split::train, Split::validation, Split::heldout})
+    find_too_long(texts.prompts.of(split), texts.prompt_tokens[std::size_t(split)], room, found);
+  refuse_too_long(found, config, positions);
 }
 
 }  // namespace
+
+std::string prompt_name(const TaskSection& section, const Prompt& prompt) {
+  return task::reads_rows(section) ? task::places_of(section, {prompt.text}).front()
+                                   : fmt::format("the prompt \"{}\"", excerpt(prompt.text));
+}
+
+void check_good_rows(const RunTexts& texts, const RunConfig& config, WorkerPool& pool,
+                     std::int64_t positions) {
+  if (!task::reads_rows(config.task) || config.task.drop_overlong) return;
+  const std::vector<Prompt> prompts = task::good_rows(config.task);
+  std::vector<std::vector<std::int32_t>> tokens(prompts.size() * texts.forms.size());
+  pool.run(std::int64_t(tokens.size()), [&](std::int64_t i, int) {
+    const text::AnswerForm& form = *texts.forms[std::size_t(i) / prompts.size()];
+    tokens[std::size_t(i)] = texts.format->prompt_tokens(
+        question_in(form, prompts[std::size_t(i) % prompts.size()]), form.opening);
+  });
+  TooLong found;
+  find_too_long(prompts, tokens, positions - sizing::least_answer_tokens(config), found);
+  refuse_too_long(found, config, positions);
+}
 
 void fill_texts(RunTexts& texts, const RunConfig& config, WorkerPool& pool, std::int64_t positions,
                 const task::ExampleSet& examples) {

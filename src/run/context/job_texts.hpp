@@ -7,6 +7,7 @@
 #include "task/examples.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace rollcall::run {
 
@@ -15,5 +16,13 @@ namespace rollcall::run {
 /// ConfigError or InputError where a text does not fit the model or the chat template.
 void fill_texts(RunTexts& texts, const RunConfig& config, WorkerPool& pool, std::int64_t positions,
                 const task::ExampleSet& examples);
+
+/// The name of a prompt in messages: FILE:LINE where it was read from a file, else its beginning.
+std::string prompt_name(const TaskSection& section, const Prompt& prompt);
+
+/// Checks the lengths of the rows that can be read where others cannot, so that one start tells of
+/// both. Throws ConfigError, naming rows that are too long, as fill_texts() does.
+void check_good_rows(const RunTexts& texts, const RunConfig& config, WorkerPool& pool,
+                     std::int64_t positions);
 
 }  // namespace rollcall::run

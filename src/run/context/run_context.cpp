@@ -41,7 +41,7 @@ namespace {
 
 model::AlignedFloats initial_weights(const RunContext& context) {
   const auto source = weights_source(context.config);
-  if (!source.empty()) return std::move(model::read_model_folder(source).weights);
+  if (!source.empty()) return std::move(model::read_finite_model(source).weights);
   const text::Tokenizer& tokenizer = *context.texts.tokenizer;
   return model::AlignedFloats(model::initial_weights(
       model::model_config(context.config.model, tokenizer.vocab_size(), tokenizer.eos()),
@@ -53,11 +53,6 @@ void check_vocabulary(const RunConfig& config, const RunContext& context) {
   const auto source = weights_source(config);
   const auto tokens = context.texts.tokenizer->vocab_size(),
              rows = context.models.policy.vocab_size;
-  require(source.empty() || rows >= tokens,
-          fmt::format("the model in {} has {} tokens, the tokenizer \"{}\" {}", source.string(),
-                      rows, context.texts.tokenizer->name(), tokens),
-          "some tokens would have no embedding",
-          "choose the tokenizer that the model was trained with");
   const bool chosen = config.text.tokenizer != "auto" || context.config.text.tokenizer == "model";
   require<ConfigError>(
       source.empty() || chosen || rows == tokens,
@@ -66,6 +61,11 @@ void check_vocabulary(const RunConfig& config, const RunContext& context) {
           source.string(), rows, context.texts.tokenizer->name(), tokens),
       "ids of another tokenizer mean nothing to a model",
       "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
+  require(source.empty() || rows >= tokens,
+          fmt::format("the model in {} has {} tokens, the tokenizer \"{}\" {}", source.string(),
+                      rows, context.texts.tokenizer->name(), tokens),
+          "some tokens would have no embedding",
+          "choose the tokenizer that the model was trained with");
 }
 
 io::RunIdentity make_identity(const RunConfig& config, const std::string& data_hash) {
@@ -195,7 +195,8 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
     for (const auto& name : config.task.forms)
       context.texts.forms.push_back(&text::find_answer_form(name));
   });
-  whole &= faults.check(kPromptKeys, [&] {
+  const bool has_forms = whole;
+  const bool has_prompts = faults.check(kPromptKeys, [&] {
     if (const auto said = task::settle_validation(context.config.task, context.config.eval.every);
         !said.empty())
       log_info("{}", said);
@@ -205,6 +206,7 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
       context.config.task.validation_prompts =
           std::int64_t(context.texts.prompts.validation.size());
   });
+  whole &= has_prompts;
   task::ExampleSet examples;
   whole &= faults.check(kExampleKeys, [&] {
     if (!config.sft.file.empty() && config.sft.steps > 0)
@@ -235,6 +237,11 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
     faults.check(kLengthKeys, [&] {
       fill_texts(context.texts, context.config, *context.threads.pool,
                  context.models.policy.max_position_embeddings, examples);
+    });
+  if (!has_prompts && has_forms && has_models)
+    faults.check(kLengthKeys, [&] {
+      check_good_rows(context.texts, context.config, *context.threads.pool,
+                      context.models.policy.max_position_embeddings);
     });
   if (whole && tiers > 0 && config.train.steps > 0 && config.train.from_archive.empty())
     faults.check(kHelpKeys, [&] {

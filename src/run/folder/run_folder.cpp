@@ -42,7 +42,7 @@ void require_readable_folder(const fs::path& path) {
   if (!fs::exists(found)) return;
   require(fs::is_directory(found), fmt::format("{} is a file", path.string()),
           "a run folder or a model folder is wanted",
-          "name the folder that run.dir named, or one with config.json and model.safetensors");
+          "name a run folder, or a folder with config.json and model.safetensors");
   if (::access(path.c_str(), R_OK | X_OK) != 0) reading_failure("read", path, errno);
 }
 
@@ -216,7 +216,8 @@ fs::path checkpoint_folder(const std::string& given) {
       "there are no weights to read",
       "name a run folder with a finished checkpoint, or a folder with config.json and model.safetensors");
   require(newest, fmt::format("{} has no checkpoint {}", dir.string(), name),
-          "only kept checkpoints can be used", suggest_name(name, names));
+          "only kept checkpoints can be used",
+          suggest_name(name, names) + "; checkpoint.keep_every keeps more of them");
   return verified(dir / "checkpoints" / names.back());
 }
 

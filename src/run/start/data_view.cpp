@@ -9,6 +9,8 @@
 #include "run/context/question_forms.hpp"
 #include "run/folder/run_folder.hpp"
 #include "run/start/reference_checks.hpp"
+#include "run/start/text_warnings.hpp"
+#include "run/workers/worker_pool.hpp"
 #include "task/answer_source.hpp"
 #include "task/rows/file_list.hpp"
 #include "task/sources.hpp"
@@ -125,6 +127,12 @@ DataView view_data(RunConfig config) {
       text::find_answer_form(config.task.forms.empty() ? "plain" : config.task.forms.front());
   if (has_model) view.prompt_tokens = lengths_of(prompts, format, form);
   show_some(prompts, format, form, view);
+  if (has_model) {
+    RunTexts texts;
+    texts.prompts = prompts, texts.tokenizer = format.tokenizer();
+    WorkerPool pool(1);
+    view.warnings = texts_told(config, texts, grader, pool);
+  }
   return view;
 }
 
@@ -141,6 +149,7 @@ std::string to_json(const DataView& view) {
            {"unreadable", view.unreadable}};
   if (const auto& tokens = view.prompt_tokens)
     all["prompt_tokens"] = {{"median", tokens->median}, {"p99", tokens->p99}, {"max", tokens->max}};
+  if (!view.warnings.empty()) all["warnings"] = view.warnings;
   all["files"] = files;
   return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -170,6 +179,7 @@ std::string to_text(const DataView& view) {
   add("unreadable",
       fmt::format("{} references that the verifier cannot compare by value", view.unreadable));
   for (const auto& example : view.unreadable_examples) add("", example);
+  for (const auto& warning : view.warnings) add("warning", warning);
   for (std::size_t i = 0; i < view.examples.size(); ++i) {
     const DataExample& e = view.examples[i];
     text += fmt::format("\nexample {} ({}, level {}{}{})\n{}\nreference: {}\n", i + 1, e.split,

@@ -36,6 +36,7 @@ struct DataView {
   std::map<std::int32_t, std::size_t> levels;    ///< training prompts by level
   std::map<std::string, std::size_t> domains;    ///< training prompts by domain
   std::optional<PromptLengths> prompt_tokens;    ///< only where a model is named
+  std::vector<std::string> warnings;             ///< texts_told(); only where a model is named
   std::vector<DataExample> examples;             ///< at most ten, spread over the training prompts
 };
 

@@ -10,6 +10,7 @@
 #include "run/judge/judge_stage.hpp"
 #include "run/start/fork_checks.hpp"
 #include "run/start/reference_checks.hpp"
+#include "run/start/text_warnings.hpp"
 #include "run/update/auxiliary_models.hpp"
 #include "run/update/experts.hpp"
 #include "run/update/recontext/probes.hpp"
@@ -99,6 +100,9 @@ void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faul
     check_keep_best(draft.config, known_components(draft.config, draft.grading));
   });
   if (!faults.empty()) return;  // the next checks read the tokens of complete texts
+  for (const std::string& warning :
+       texts_told(draft.config, draft.texts, *draft.grading.grader, *draft.threads.pool))
+    log_warning("{}", warning);
   faults.check({"experts.share"}, [&] {
     check_solutions(draft.config, draft.texts, draft.models.policy.max_position_embeddings);
   });

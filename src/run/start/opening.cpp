@@ -20,6 +20,7 @@
 #include "run/folder/recorded_settings.hpp"
 #include "run/folder/run_folder.hpp"
 #include "run/folder/start_directory.hpp"
+#include "run/folder/submitted_files.hpp"
 #include "run/judge/judge_model.hpp"
 #include "run/start/branch.hpp"
 #include "run/start/draft.hpp"
@@ -265,30 +266,34 @@ class Request {
   Request(const JobRequest& request, GivenSettings& given)
       : request_(&request), config_(&given.config), faults_(&given.faults) {}
 
-  void settle() {
+  /// Returns whether the run folder can be used, as far as the settings say which one it is.
+  bool settle() {
+    bool usable = true;
     if (request_->kind == JobKind::eval) {
       // The command sets them by options of its own.
       for (const char* key : {"run.dir", "run.init_from", "model.path"}) faults_->places.erase(key);
-      faults_->check({"run.dir"}, [&] { require_no_evaluation(config_->run.dir); });
+      usable &= faults_->check({"run.dir"}, [&] { require_no_evaluation(config_->run.dir); });
       faults_->check({}, [&] { take_weights(*request_, *config_); });
     }
     if (faults_->empty()) ignored_ = ignored_run_dir(request_->run_file, *config_);
     if (!ignored_.empty()) log_warning("{}", ignored_);
-    if (!request_->from.empty()) branch_off();
+    if (!request_->from.empty()) usable &= branch_off();
     if (request_->from.empty() || faults_->empty())
-      faults_->check({"run.dir"}, [&] { require_run(*request_, *config_, ignored_); });
+      usable &= faults_->check({"run.dir"}, [&] { require_run(*request_, *config_, ignored_); });
     if (request_->start != Start::anew && faults_->empty() && holds_run(config_->run.dir))
       faults_->check({}, [&] { take_recorded(); });
     faults_->check({"run.numerics"}, [&] { (void)run_kernels(config_->run.numerics); });
     faults_->check({"train.from_archive"}, [&] { look_through_archive(*config_); });
+    return usable;
   }
   std::optional<Branch> branch{};
 
  private:
-  void branch_off() {
-    faults_->check({}, [&] { branch.emplace(find_branch(request_->from)); });
-    if (branch && faults_->empty())
+  bool branch_off() {
+    if (!faults_->check({}, [&] { branch.emplace(find_branch(request_->from)); })) return false;
+    if (faults_->empty())
       faults_->check({}, [&] { *config_ = settings_of_branch(*branch, *config_); });
+    return true;
   }
   void take_recorded() {
     if (const auto recorded = recorded_settings(config_->run.dir))
@@ -341,8 +346,9 @@ OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
   if (request.lacks_directory) log_warning("{}", request.note);
   else if (!request.note.empty()) log_info("{}", request.note);
   tell_unnamed_task(request, given);
+  if (request.kind == JobKind::train) tell_since_submission(request.run_file, given.config);
   Request asked(request, given);
-  asked.settle();
+  if (!asked.settle()) given.faults.require_none();  // told before the data is read
   const RankShape shape{.ranks = world.size(), .threads = thread_count(given.config, share)};
   Draft draft = make_draft(given.config, shape, request.kind, given.faults);
   given.faults.require_none();

@@ -13,7 +13,7 @@ namespace rollcall::run {
 ReferenceModel::ReferenceModel(const RunConfig& config, const PolicyStore& store)
     : settings_(&config.reference), store_(&store) {
   if (settings_->model.empty()) return;
-  auto loaded = model::read_model_folder(settings_->model);
+  auto loaded = model::read_finite_model(settings_->model);
   require<ConfigError>(
       std::int64_t(loaded.weights.size()) == store.layout().size &&
           loaded.config.vocab_size == store.config().vocab_size,

@@ -140,9 +140,13 @@ class Reader {
                layout.name, layout.data_sets, layout.prompt, layout.answer);
     FileTally here{file.path, layout.name};
     bool repeats = false;
+    std::string unread_level;  // the name of a field that looks like one and is not read
     std::vector<Prompt> prompts;
     const auto each = [&](const nlohmann::json& object, const Line& line) {
       if (!matches(file, object)) return leave_out(here, "where");
+      if (layout.level.empty() && unread_level.empty())
+        for (const char* name : {"level", "difficulty"})
+          if (object.contains(name) && unread_level.empty()) unread_level = name;
       Prompt prompt = read_prompt(object, line, layout, section_);
       if (!alike_.is_new(prompt, line)) {
         repeats = true;
@@ -173,6 +177,10 @@ class Reader {
             : file.where.empty() ? "name a file with one JSON object a line"
                                  : "name a file with rows of such fields, or change where");
     alike_.tell(file.path);
+    if (!unread_level.empty())
+      log_info(
+          "{}: the field {} is not read; task.fields.level = \"{}\" makes it the level of a row",
+          file.path, unread_level, unread_level);
     if (tally_ != nullptr) tally_->files.push_back(std::move(here));
     return prompts;
   }
@@ -376,6 +384,23 @@ PromptSet read_rows(const TaskSection& section, RowTally* tally) {
     for (const Prompt& prompt : set.of(split))
       ++tally->files[files_of_prompts.at(prompt.text)].usable;
   return set;
+}
+
+std::vector<Prompt> good_rows(const TaskSection& section) {
+  std::vector<Prompt> prompts;
+  std::vector<RowFile> files = row_files(section);
+  if (!section.heldout_file.empty() && section.heldout_file != section.file)
+    files.push_back({section.heldout_file});
+  for (const RowFile& file : files) {
+    try {
+      const Layout layout = layout_of_file(file.path, section.fields);
+      each_whole_json_line(file.path, [&](const nlohmann::json& object, const Line& line) {
+        if (matches(file, object)) prompts.push_back(read_prompt(object, line, layout, section));
+      });
+    } catch (const Error&) {  // told where all rows are read
+    }
+  }
+  return prompts;
 }
 
 PromptSet make_file_task(const TaskSection& section, std::uint64_t) { return read_rows(section); }

@@ -39,4 +39,8 @@ struct RowTally {
 /// Throws ConfigError, InputError (a FaultList with lines).
 PromptSet read_rows(const TaskSection& section, RowTally* tally = nullptr);
 
+/// The prompts of all rows that can be read, of all files, where read_rows() refuses others.
+/// Repeated questions are included. Throws ConfigError for a list of files that is wrong.
+std::vector<Prompt> good_rows(const TaskSection& section);
+
 }  // namespace rollcall::task

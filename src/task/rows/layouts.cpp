@@ -282,6 +282,21 @@ std::string fields_in(const Json& row) {
                                      more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
+/// What to do with rows of no known layout. The last turn of a conversation may be the answer.
+std::string suggestion_for(const Json& row) {
+  for (const char* name : {"messages", "prompt"}) {
+    const Json talk = field_of(row, name);
+    if (!talk.is_array() || talk.empty()) continue;
+    const Json role = field_of(talk.back(), "role");
+    if (role.is_string() && role.get_ref<const std::string&>() == "assistant")
+      return fmt::format(
+          "the last turn of \"{}\" seems to be the answer: move its content to a field \"answer\" of the row",
+          name);
+  }
+  return row.size() < 2 ? "write rows with two fields, the question and the answer"
+                        : "set task.fields.prompt and task.fields.answer to two of them";
+}
+
 void take(std::string& own, const std::string& named) {
   if (!named.empty()) own = named;
 }
@@ -310,16 +325,15 @@ Layout layout_of_file(const std::string& file, const TaskSection::Fields& fields
     take(layout.prompt, fields.prompt), take(layout.answer, fields.answer);
   } else {
     const Layout* found = nullptr;
-    std::string first;  // the fields of the first row
+    std::string first, suggestion;  // of the first row
     each_first_row(file, [&](const Json& row) {
-      if (first.empty()) first = fields_in(row);
+      if (first.empty()) first = fields_in(row), suggestion = suggestion_for(row);
       found = layout_of(row);
       return found == nullptr;
     });
     require(found != nullptr || first.empty(),
             fmt::format("{} has rows of no known layout: the first has {}", file, first),
-            "which field is the question and which the answer is not known",
-            "set task.fields.prompt and task.fields.answer to two of them");
+            "which field is the question and which the answer is not known", suggestion);
     if (found == nullptr)  // no row can be read, which is reported where all of them are
       found = &*std::find_if(layouts().begin(), layouts().end(),
                              [](const Layout& l) { return l.name == "question_answer"; });

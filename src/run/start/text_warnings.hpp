@@ -1,0 +1,21 @@
+// What a start says of prompts and references that can be read and may still not be what is meant.
+#pragma once
+
+#include "core/run_config.hpp"
+#include "reward/verifier.hpp"
+#include "run/context/run_texts.hpp"
+#include "run/workers/worker_pool.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rollcall::run {
+
+/// One sentence for each of these: references that are longer than sampling.max_new_tokens, where
+/// a right response repeats them and no environment talks; and questions of files that spell a
+/// special token, which the policy reads as that token. Each names a row or prompt for example.
+/// Needs the prompts and the tokenizer of `texts`.
+std::vector<std::string> texts_told(const RunConfig& config, const RunTexts& texts,
+                                    const reward::Grader& grader, WorkerPool& pool);
+
+}  // namespace rollcall::run
