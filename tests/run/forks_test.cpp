@@ -7,7 +7,7 @@
 #include "kernels/kernel_set.hpp"
 #include "run/generation/forks/rules.hpp"
 #include "run/start/fork_checks.hpp"
-#include "run/step/fork_columns.hpp"
+#include "run/step/columns/fork_columns.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Columns of turns, worked out by hand for two conversations of two and three turns, and what keeps
 // them whole: mini-batches, verdicts that are missing, rewards that are permuted.
-#include "run/step/turn_columns.hpp"
+#include "run/step/columns/turn_columns.hpp"
 #include "run/context/column_sources.hpp"
 #include "run/random_batch.hpp"
 #include "run/step/undecided.hpp"

@@ -1,7 +1,7 @@
 // The control experiment of task.shuffle_rewards.
 #include "base/numbers/random.hpp"
+#include "run/step/columns/turn_columns.hpp"
 #include "run/step/step_batch.hpp"
-#include "run/step/turn_columns.hpp"
 
 #include <cstddef>
 #include <utility>

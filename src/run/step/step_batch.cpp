@@ -7,10 +7,10 @@
 #include "base/numbers/random.hpp"
 #include "core/derived_prompt.hpp"
 #include "method/columns.hpp"
-#include "run/step/fork_columns.hpp"
+#include "run/step/columns/fork_columns.hpp"
+#include "run/step/columns/turn_columns.hpp"
 #include "run/step/micro_batch_packing.hpp"
 #include "run/step/step_wire.hpp"
-#include "run/step/turn_columns.hpp"
 #include "run/step/turn_figures.hpp"
 #include "run/step/undecided.hpp"
 

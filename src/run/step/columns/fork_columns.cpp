@@ -1,5 +1,5 @@
 // Finds the parent of a forked rollout among the rollouts of its group.
-#include "run/step/fork_columns.hpp"
+#include "run/step/columns/fork_columns.hpp"
 
 #include <algorithm>
 #include <cstdint>

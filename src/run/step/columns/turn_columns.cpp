@@ -1,6 +1,6 @@
 // Takes the facts of an action from its last turn of the policy, and the state after it from the
 // turn of the environment that answers it.
-#include "run/step/turn_columns.hpp"
+#include "run/step/columns/turn_columns.hpp"
 
 #include "base/errors/error.hpp"
 #include "run/messages/actions.hpp"
