@@ -232,8 +232,11 @@ TEST(RolloutDriver, ALossBeforeAStopIsRepeated) {
       {"train/9/0/0/1", {0, Loss::died}},
       {"train/9/1/0/0", {1, Loss::clock}},
       {"train/9/1/0/2", {1, Loss::told}}};
+  // What this machine lost is asked again.
+  auto with_fault = losses;
+  with_fault["train/9/2/0/1"] = {0, Loss::machine};
   auto losing = std::make_unique<Scripted>();
-  losing->losses = losses;
+  losing->losses = with_fault;
   const RolloutShard lost = RolloutDriver(context, std::move(losing)).run(plan, 0);
   ScoredShard scores{Purpose::train, 9, 0, 0, {}, {}};
   for (const Group& group : lost.groups)
@@ -243,7 +246,12 @@ TEST(RolloutDriver, ALossBeforeAStopIsRepeated) {
       io::draft_scored(lost, PromptBook(context.texts, {}).stored(lost), scores, context.identity);
   (void)io::publish(folder.path(), file);
   ASSERT_GT(io::set_aside_unfinished(folder.path(), {}), 0);
-  expect_same(RolloutDriver(context, std::make_unique<Scripted>(3)).run(plan, 0), lost);
+  auto without_fault = std::make_unique<Scripted>();
+  without_fault->losses = losses;
+  const RolloutShard wanted = RolloutDriver(context, std::move(without_fault)).run(plan, 0);
+  ASSERT_EQ(lost.groups[2].rollouts[1].finish, FinishReason::lost);
+  ASSERT_NE(wanted.groups[2].rollouts[1].finish, FinishReason::lost);
+  expect_same(RolloutDriver(context, std::make_unique<Scripted>(3)).run(plan, 0), wanted);
 
   // It is the same conversation only where the policy has said the same.
   const RepeatedLosses known(context);

@@ -15,7 +15,8 @@ namespace {
 std::int64_t flags_of(environment::Loss loss) {
   using environment::Loss;
   switch (loss) {
-    case Loss::none: return 0;
+    case Loss::none:
+    case Loss::machine: return 0;
     case Loss::told:
     case Loss::changed: return turn_flag::error;
     case Loss::clock: return turn_flag::ended | turn_flag::by_clock;
