@@ -49,9 +49,9 @@ constexpr const char* kNames[] = {
     "second_pass/refinement_correct", "second_pass/refinement_groups",
     "second_pass/refinement_rollouts", "second_pass/rollouts", "success/drift_mean",
     // conversations
-    "environment/lost", "environment/restarted", "environment/reward_mean", "turns/error_share",
-    "turns/invalid_share", "turns/limit_ratio", "turns/max", "turns/mean", "turns/reward_mean",
-    "turns/told_tokens_mean", "turns/void_share",
+    "environment/forks_unmade", "environment/lost", "environment/restarted",
+    "environment/reward_mean", "turns/error_share", "turns/invalid_share", "turns/limit_ratio",
+    "turns/max", "turns/mean", "turns/reward_mean", "turns/told_tokens_mean", "turns/void_share",
     // the scheduler
     "bandit/clipped_pay", "curriculum/passed", "curriculum/stage", "gdro/clipped_gains",
     "gdro/clipped_scores", "gdro/price", "gdro/repaired", "greso/p_easy", "greso/p_hard",

@@ -133,6 +133,12 @@ std::int64_t Conversation::room() const {
   return std::min({limits_.sampled - drawn, limits_.all - drawn - said_, turn});
 }
 
+bool Conversation::may_fork(std::size_t sampled) const {
+  const auto shared = std::size_t(std::count_if(
+      turns_.begin(), turns_.end(), [&](const PlayedTurn& turn) { return turn.end <= sampled; }));
+  return shared == 0 || (shared < states_.size() && states_[shared].has_value());
+}
+
 Conversation Conversation::forked(std::size_t sampled, std::string id,
                                   environment::Seeds seeds) const {
   Conversation copy = *this;

@@ -45,6 +45,7 @@ struct OpenRollout {
   std::uint32_t leaf = 0,
                 leaves = 0;  ///< rollouts [leaf, leaf + leaves) of the group may be forked
                              ///< from it
+  std::int64_t unmade = 0;   ///< forks for which the environment has handed out no state
   std::vector<model::Branch> branches{};  ///< of a turn that waits for its answer
   bool is_asked = false;                  ///< the partner holds its conversation
   Stopwatch asked{};                      ///< since the question that waits for an answer
