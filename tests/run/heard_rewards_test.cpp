@@ -305,6 +305,20 @@ TEST(HeardRewards, ThatOnlyTheUpdateKnowsAreRefused) {
   EXPECT_NE(hears(config, "uniform_sqrt").find("replay.choose"), std::string::npos);
 }
 
+/// The update computes what no one sampled; before it, a reward of entropies would be no number.
+TEST(HeardRewards, EntropiesOfGivenBeginningsAreRefused) {
+  RunConfig config;
+  config.objective.pieces = {{"reward", "confidence"}};
+  EXPECT_EQ(hears(config, "dapo"), "");
+  config.hints.learns = true;
+  EXPECT_NE(hears(config, "dapo").find("hints.learns=false"), std::string::npos);
+  EXPECT_EQ(hears(config, "uniform_sqrt"), "");
+  config.replay.share = 0.5, config.replay.choose = "advantage";
+  EXPECT_NE(hears(config, "uniform_sqrt").find("replay.choose=advantage"), std::string::npos);
+  config.objective.pieces = {{"reward", "repetition"}};
+  EXPECT_EQ(hears(config, "dapo"), "") << "it reads no entropies";
+}
+
 TEST(Control, IsRefusedWhereVerdictsAreNotAllThatTeaches) {
   const auto control = [](const std::string& recipe, const std::string& reward = "",
                           double experts = 0.0) {

@@ -74,16 +74,18 @@ bool learns_mended(const RunConfig& config, const method::Objective& objective) 
          std::find(columns.begin(), columns.end(), method::column::given) != columns.end();
 }
 
+bool learns_given(const RunConfig& config, const method::Objective& objective) {
+  return config.hints.learns || learns_mended(config, objective);
+}
+
 StepResidency step_at(const RunConfig& c, const method::Objective& objective) {
-  // Nobody has sampled these beginnings, so they have no log-probs.
-  if (learns_mended(c, objective)) return StepResidency::every_rank;
   // After a first update the stored log-probs are no longer those of the policy, and all ranks
   // compute them anew.
   const bool one_update = c.train.epochs == 1 && c.train.mini_batches == 1;
   // Rollouts that train behind another prompt than they were asked have no log-probs there.
   const bool behind_others = !c.second_pass.kind.empty() && c.second_pass.trained_on == "parent";
   const bool own = c.replay.share == 0.0 && c.experts.share == 0.0 &&
-                   c.train.from_archive.empty() && !behind_others && !c.hints.learns;
+                   c.train.from_archive.empty() && !behind_others && !learns_given(c, objective);
   return one_update && own && !reads_tracked_success(c, objective) && !runs_passes(objective)
              ? StepResidency::leader
              : StepResidency::every_rank;
