@@ -3,10 +3,10 @@
 
 #include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
+#include "core/second_pass_bounds.hpp"
 #include "run/context/derived/exhibits.hpp"
 #include "run/context/derived/second_pass_texts.hpp"
 #include "run/context/prompt_book.hpp"
-#include "run/context/step_bounds.hpp"
 
 #include <algorithm>
 #include <optional>
