@@ -303,20 +303,10 @@ TEST(HeardRewards, ThatOnlyTheUpdateKnowsAreRefused) {
   EXPECT_EQ(hears(config, "dapo"), "");
   config.scheduler.hears = "reward", config.replay.share = 0.5, config.replay.choose = "advantage";
   EXPECT_NE(hears(config, "uniform_sqrt").find("replay.choose"), std::string::npos);
-}
-
-/// The update computes what no one sampled; before it, a reward of entropies would be no number.
-TEST(HeardRewards, EntropiesOfGivenBeginningsAreRefused) {
-  RunConfig config;
   config.objective.pieces = {{"reward", "confidence"}};
   EXPECT_EQ(hears(config, "dapo"), "");
-  config.hints.learns = true;
+  config.hints.learns = true;  // no one has sampled these tokens, which have no entropies yet
   EXPECT_NE(hears(config, "dapo").find("hints.learns=false"), std::string::npos);
-  EXPECT_EQ(hears(config, "uniform_sqrt"), "");
-  config.replay.share = 0.5, config.replay.choose = "advantage";
-  EXPECT_NE(hears(config, "uniform_sqrt").find("replay.choose=advantage"), std::string::npos);
-  config.objective.pieces = {{"reward", "repetition"}};
-  EXPECT_EQ(hears(config, "dapo"), "") << "it reads no entropies";
 }
 
 TEST(Control, IsRefusedWhereVerdictsAreNotAllThatTeaches) {
