@@ -19,7 +19,7 @@ namespace column = method::column;
 
 bool is_archived(const std::string& name) {
   return name == column::correct || name == column::answer || name == column::expert ||
-         name == column::old_entropy || name == column::greedy_reward ||
+         name == column::old_entropy || name == column::greedy_reward || name == column::opening ||
          name.starts_with("component/");
 }
 

@@ -13,14 +13,14 @@ namespace {
 namespace column = method::column;
 
 constexpr std::array from_the_batch = {
-    column::old_entropy,   column::correct,     column::answer,
-    column::expert,        column::version_lag, column::prior,
-    column::posterior,     column::predicted,   column::prompt_best_length,
-    column::greedy_reward, column::derived,     column::tier,
-    column::given,         column::parent,      column::fork_token,
-    column::turn_reward,   column::turn_state,  column::turn_next_state,
-    column::turn_action,   column::turn_flags,  column::turn_kind,
-    column::turn_seat};
+    column::old_entropy,     column::correct,     column::answer,
+    column::expert,          column::version_lag, column::prior,
+    column::posterior,       column::predicted,   column::prompt_best_length,
+    column::greedy_reward,   column::derived,     column::tier,
+    column::opening,         column::given,       column::parent,
+    column::fork_token,      column::turn_reward, column::turn_state,
+    column::turn_next_state, column::turn_action, column::turn_flags,
+    column::turn_kind,       column::turn_seat};
 constexpr std::array from_a_pass = {column::reference_logprob,
                                     column::teacher_logprob,
                                     column::teacher_kl,
