@@ -131,7 +131,7 @@ TEST(PendingShard, AnswersThatNameAnErrorAreNotGraded) {
   PendingShard open({&texts, &grading, &none}, notice, shard, 0.0);
   ASSERT_EQ(open.size(), 1U);
   EXPECT_EQ(open.sample(0), sample_id(Purpose::train, shard.groups[0].id, 0));
-  open.put(0, grading.grader->score(reward::Reply{.correct = true, .score = 1.0}, "", true), 0.0);
+  open.put(0, grading.grader->score(reward::Reply{.score = 1.0, .correct = true}, "", true), 0.0);
   const GradedShard judged = std::move(open).close();
   const Score& named = judged.scores.scores[1][0];
   EXPECT_FALSE(named.undecided || named.correct);
