@@ -2,17 +2,30 @@
 #include "comm/activity.hpp"
 
 namespace rollcall::comm {
+namespace {
+
+std::string named(const std::string& task, const std::string& held_up) {
+  return task.empty() || held_up.empty() ? task + held_up : task + ", " + held_up;
+}
+
+}  // namespace
 
 void Activity::begin(const std::string& what) {
   progressed();
   const std::lock_guard lock(mutex_);
   if (activity_ == what) return;  // keeps the time at which the task began
   activity_ = what, began_ = Clock::now();
+  held_up_.clear();
+}
+
+void Activity::held_up(const std::string& by) {
+  const std::lock_guard lock(mutex_);
+  held_up_ = by;
 }
 
 std::string Activity::what() const {
   const std::lock_guard lock(mutex_);
-  return activity_;
+  return named(activity_, held_up_);
 }
 
 void Activity::waits(std::string_view what) {
@@ -36,9 +49,12 @@ Activity::Sight Activity::look() const {
     return std::chrono::duration<double>(now - since).count();
   };
   const std::lock_guard lock(mutex_);
-  return {activity_,       waits_,
-          seconds(began_), waits_.empty() ? 0.0 : seconds(wait_began_),
-          pulses_.load(),  polls_.load()};
+  return {named(activity_, held_up_),
+          waits_,
+          seconds(began_),
+          waits_.empty() ? 0.0 : seconds(wait_began_),
+          pulses_.load(),
+          polls_.load()};
 }
 
 }  // namespace rollcall::comm

@@ -16,7 +16,10 @@ class Activity {
  public:
   /// Notes that the rank begins the task `what` ("update of step 5"); "" ends the task before.
   void begin(const std::string& what);
-  std::string what() const;
+  /// Says what holds the task up ("waiting for the environment: 3 conversations"), beside its name;
+  /// "" ends it, and so does the next task. Any thread of the rank may call it. It is no progress.
+  void held_up(const std::string& by);
+  std::string what() const;  ///< the task, and what holds it up
   /// Notes that some work is done. Any thread of the rank may call it.
   void progressed() noexcept { pulses_.fetch_add(1, std::memory_order_relaxed); }
   /// Called before every sleep of a wait, with what the rank waits for ("for the plan of step 3",
@@ -37,7 +40,7 @@ class Activity {
   std::atomic<std::uint64_t> pulses_ = 0, polls_ = 0;
   bool asleep_ = false;  ///< used only by the thread that waits
   mutable std::mutex mutex_;
-  std::string activity_, waits_;
+  std::string activity_, held_up_, waits_;
   Clock::time_point began_ = Clock::now(), wait_began_{};
 };
 

@@ -2,6 +2,8 @@
 // but the settings.
 #include "core/conversation_checks.hpp"
 
+#include "core/second_pass_bounds.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -124,16 +126,6 @@ void check_exits(const RunConfig& c, Faults& faults) {
               "raise train.rollouts_per_prompt, or leave openings.exit out");
 }
 
-/// The most prompts that a step makes of the answers of `parents` groups.
-double most_asked(const RunConfig& c, double parents) {
-  constexpr std::int64_t kOfAGroup = 4;  // unless every answer is asked about
-  const auto largest = double(c.scheduler.max_rollouts),
-             all = double(c.train.prompts_per_step * c.train.rollouts_per_prompt);
-  return c.second_pass.of == "every"
-             ? std::min(all, parents * largest)
-             : parents * double(std::min(kOfAGroup, c.scheduler.max_rollouts));
-}
-
 void check_second_pass_sizes(const RunConfig& c, Faults& faults) {
   const SecondPassSection& p = c.second_pass;
   const auto prompts = double(c.train.prompts_per_step);
@@ -149,13 +141,13 @@ void check_second_pass_sizes(const RunConfig& c, Faults& faults) {
                 fmt::format("lower {}, or train.prompts_per_step", key));
   };
   if (p.kind == "refinement" || p.kind == "error") {
-    const double parents = p.share * prompts;
-    faults.need({"second_pass.share", "train.prompts_per_step"}, parents >= 1.0,
+    const SecondPassBounds bounds = second_pass_bounds(c);
+    faults.need({"second_pass.share", "train.prompts_per_step"}, bounds.parents >= 1,
                 fmt::format("second_pass.share is {} of train.prompts_per_step {}", p.share,
                             c.train.prompts_per_step),
                 "no group of a step would be asked again",
                 "raise it, or leave second_pass.kind out");
-    has_numbers("second_pass.share", p.share, most_asked(c, parents));
+    has_numbers("second_pass.share", p.share, double(bounds.prompts));
   }
   if (p.buffer == 0.0) return;
   faults.need({"second_pass.buffer", "train.prompts_per_step"}, p.buffer * prompts >= 1.0,

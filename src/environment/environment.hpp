@@ -17,9 +17,8 @@ struct Traits {
   std::vector<std::string> components{};  ///< names of the parts of rewards that it may name
   std::vector<std::string> kinds{};       ///< names of the kinds of actions 1, 2, ...
   std::string role = "user";              ///< role of what it says in the chat: user or tool
-  bool rewards = true;      ///< it pays; otherwise only the verifier does, for the last action
-  bool decides = true;      ///< it may say whether the task is solved
-  bool gives_state = true;  ///< it hands out its state, so that conversations may fork in it
+  bool rewards = true;  ///< it pays; otherwise only the verifier does, for the last action
+  bool decides = true;  ///< it may say whether the task is solved
 };
 
 /// An environment that answers at once. Its functions are pure, and any thread may call them. They

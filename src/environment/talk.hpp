@@ -24,7 +24,8 @@ std::uint64_t step_seed(const Seeds& seeds, std::uint32_t turn);
 /// How an environment failed to answer.
 enum class Loss : std::uint8_t {
   none,
-  told,       ///< it said that it cannot go on with this conversation, or this machine failed
+  told,       ///< it said that it cannot go on with this conversation
+  machine,    ///< this machine failed, which says nothing about the environment
   clock,      ///< it took too long, also alone in a fresh process
   died,       ///< its process ended, also a fresh one
   malformed,  ///< what it wrote cannot be used

@@ -73,7 +73,7 @@ double rollout_value(std::string_view name, const Trial& trial) {
   if (name == column::answer) return trial.right ? 0.0 : 1.0;
   if (name.starts_with("turn/")) return 0.0;  // without an environment
   if (name == column::expert || name == column::version_lag || name == column::derived ||
-      name == column::tier)
+      name == column::tier || name == column::opening)
     return 0.0;
   if (name == column::prompt_best_length) return double(kLength);
   if (name == column::parent || name == column::fork_token) return -1.0;  // nothing is shared

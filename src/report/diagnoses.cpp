@@ -125,8 +125,15 @@ Finding equal_rewards(const Window& w) {
 Finding truncated(const Window& w) {
   const double share = w.mean("response_length/clip_ratio");
   if (!(share > 0.25)) return {};
-  return fmt::format("{:.0f} % of the answers are cut off at sampling.max_new_tokens = {}",
-                     percent(share), w.config.sampling.max_new_tokens);
+  std::string limits =
+      fmt::format("sampling.max_new_tokens = {}", w.config.sampling.max_new_tokens);
+  if (!std::isnan(w.mean("turns/mean"))) {
+    const std::int64_t all = w.config.environment.max_tokens, turn = w.config.sampling.turn_tokens;
+    limits += all > 0 ? fmt::format(", at environment.max_tokens = {}", all)
+                      : std::string(", at the positions of the model");
+    if (turn > 0) limits += fmt::format(", or at sampling.turn_tokens = {}", turn);
+  }
+  return fmt::format("{:.0f} % of the answers are cut off at {}", percent(share), limits);
 }
 
 Finding entropy_collapse(const Window& w) {
@@ -238,7 +245,9 @@ constexpr Rule kRules[] = {
      "policy that skips such prompts (scheduler.policy = \"dapo\")",
      equal_rewards},
     {"truncated", DiagnosisKind::warning, "over 25 % of the answers end at the token limit",
-     "raise sampling.max_new_tokens, or teach shorter answers in the warm start", truncated},
+     "raise sampling.max_new_tokens, in conversations also environment.max_tokens or "
+     "sampling.turn_tokens, or teach shorter answers in the warm start",
+     truncated},
     {"entropy_collapse", DiagnosisKind::warning,
      "the entropy is below 0.1 nats a token and below a fifth of the first 10 steps'",
      "raise clip_high, add an entropy bonus, or lower train.lr", entropy_collapse},

@@ -2,6 +2,7 @@
 #include "view/advantages.hpp"
 
 #include "method/columns.hpp"
+#include "run/context/column_sources.hpp"
 #include "run/step/group_training.hpp"
 #include "run/step/step_batch.hpp"
 #include "run/step/undecided.hpp"
@@ -18,7 +19,7 @@ namespace column = method::column;
 
 bool is_archived(const std::string& name) {
   return name == column::correct || name == column::answer || name == column::expert ||
-         name == column::old_entropy || name == column::greedy_reward ||
+         name == column::old_entropy || name == column::greedy_reward || name == column::opening ||
          name.starts_with("component/");
 }
 
@@ -64,6 +65,7 @@ void Advantages::find_obstacle() {
     if (!is_archived(name)) refuse(who_knows(name));
     needs_greedy_ |= name == column::greedy_reward;
   }
+  if (run::learns_given(*config_, *objective_)) refuse("log-probs of beginnings that were given");
   if (config_->replay.share > 0) refuse("which earlier groups were replayed in each step");
   if (config_->experts.share > 0) refuse("the experts' rollouts");
   if (!config_->train.from_archive.empty()) refuse("the rollouts of another run");

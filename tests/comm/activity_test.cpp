@@ -60,5 +60,20 @@ TEST(RankGroups, OneWordingForOneRankAndForMany) {
             (std::vector<std::string>{"rank 1 waits for a", "ranks 0,2 wait for b"}));
 }
 
+TEST(Activity, SaysWhatHoldsATaskUp) {
+  Activity activity;
+  activity.begin("generation of step 5");
+  const auto pulses = activity.look().pulses;
+  activity.held_up("waiting for the environment: 3 conversations");
+  EXPECT_EQ(activity.what(), "generation of step 5, waiting for the environment: 3 conversations");
+  EXPECT_EQ(activity.look().activity, activity.what());
+  EXPECT_EQ(activity.look().pulses, pulses) << "it is no progress";
+  activity.held_up("");
+  EXPECT_EQ(activity.what(), "generation of step 5");
+  activity.held_up("waiting");
+  activity.begin("update of step 5");
+  EXPECT_EQ(activity.what(), "update of step 5");
+}
+
 }  // namespace
 }  // namespace rollcall::comm

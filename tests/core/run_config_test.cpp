@@ -479,5 +479,20 @@ TEST(RunConfig, AMissingRunFileIsAnInputError) {
   EXPECT_THROW(load_run_config("/no/such/run.toml", {}), InputError);
 }
 
+/// What is checked is what the step asks: parts of a group make no prompt.
+TEST(RunConfig, ASecondPassCountsWholeGroups) {
+  const auto refusal = [](const char* prompts) {
+    try {
+      load_run_config({}, {"second_pass.kind=error", "second_pass.share=0.5",
+                           std::string("train.prompts_per_step=") + prompts});
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal("4097").find("that may make"), std::string::npos) << "2048 groups of 4";
+  EXPECT_NE(refusal("4098").find("that may make 8196 prompts a step"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace rollcall

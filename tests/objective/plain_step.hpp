@@ -44,7 +44,7 @@ struct PlainRollout {
   std::vector<double> gradient{0.0, 0.0, 0.0};  ///< by the states that the head reads, in three
                                                 ///< directions
   double prior = 0.5, posterior = 0.5, predicted = 0.5, best_length = 0, answer = 0, correct = 0,
-         greedy = 0, expert = 0, lag = 0, tier = 0, derived = 0;
+         greedy = 0, expert = 0, lag = 0, tier = 0, derived = 0, opening = 0;
   double parent = -1, fork_token = -1;  ///< place of the rollout that it was forked from
   std::map<std::string, double> components{};
   std::int64_t key = 0;
@@ -175,6 +175,7 @@ struct PlainStep {
     c.named[column::masked_logprob] = optional(&PlainRollout::masked, &PlainRollout::old);
     c.named[column::tier] = per_rollout(&PlainRollout::tier);
     c.named[column::derived] = per_rollout(&PlainRollout::derived);
+    c.named[column::opening] = per_rollout(&PlainRollout::opening);
     c.named[column::parent] = per_rollout(&PlainRollout::parent);
     c.named[column::fork_token] = per_rollout(&PlainRollout::fork_token);
     c.named[column::value] = optional(&PlainRollout::old_value, nullptr);

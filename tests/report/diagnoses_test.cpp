@@ -190,6 +190,21 @@ TEST(Diagnoses, ThreeAtMostAndNotesLast) {
             (std::vector<std::string>{"equal_rewards", "truncated", "ratio_far_from_one"}));
 }
 
+TEST(Diagnoses, CutAnswersOfConversationsNameAllLimits) {
+  Values values{{"response_length/clip_ratio", 0.9}};
+  RunConfig config = two_updates();
+  config.sampling.max_new_tokens = 64, config.sampling.turn_tokens = 16;
+  const auto said = [&] { return diagnose(steps_with(always(values)), config).at(0).what; };
+  EXPECT_EQ(said(), "90 % of the answers are cut off at sampling.max_new_tokens = 64");
+  values["turns/mean"] = 2.0;
+  EXPECT_TRUE(
+      said().ends_with("sampling.max_new_tokens = 64, at the positions of the model, or "
+                       "at sampling.turn_tokens = 16"))
+      << said();
+  config.environment.max_tokens = 96, config.sampling.turn_tokens = 0;
+  EXPECT_TRUE(said().ends_with(" = 64, at environment.max_tokens = 96")) << said();
+}
+
 TEST(Diagnoses, FewStepsMissingMetricsAndOtherPhasesSayNothing) {
   const auto bad = always({{"train/frac_reward_zero_std", 1.0}});
   EXPECT_TRUE(diagnose(steps_with(bad, 9), two_updates()).empty());

@@ -6,6 +6,7 @@
 #include "run/driven.hpp"
 #include "run/generation/generation.hpp"
 #include "run/generation/session_replies.hpp"
+#include "run/messages/actions.hpp"
 
 #include <gtest/gtest.h>
 
@@ -129,6 +130,28 @@ TEST(Branches, ForksShareTheBeginningOfTheirOwnParent) {
     }
     EXPECT_GT(forks, 6U) << talks;
   }
+}
+
+/// Told again, the environment would answer a fork's turns with other seeds than its parent's.
+TEST(Branches, WithoutAStateOnlyTheFirstTurnForks) {
+  const io::test::RunFolder folder;
+  RunContext context =
+      driven_job(folder.path(), 2, {"task.name=sorting", "environment.name=retry"});
+  Scripted partner;
+  partner.keeps_state = true;
+  std::size_t forks = 0, later = 0;
+  for (const Group& group : forked(context, &partner).groups) {
+    for (const Rollout& rollout : group.rollouts) {
+      if (rollout.parent < 0) {
+        later += actions_of(rollout).size() > 1 ? 1 : 0;
+        continue;
+      }
+      ++forks;
+      EXPECT_LT(std::size_t(rollout.fork_token), rollout.turns.at(1).tokens.size());
+    }
+  }
+  EXPECT_GT(forks, 3U);
+  EXPECT_GT(later, 0U) << "a later turn would have forked";
 }
 
 }  // namespace

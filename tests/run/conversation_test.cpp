@@ -110,11 +110,9 @@ TEST_F(Played, AnEmptyAnswerIsAMessage) {
 
 TEST_F(Played, LossesAreFlagged) {
   const std::pair<Loss, std::int64_t> rows[] = {
-      {Loss::told, turn_flag::error},
-      {Loss::changed, turn_flag::error},
-      {Loss::died, turn_flag::ended},
-      {Loss::malformed, turn_flag::ended},
-      {Loss::clock, turn_flag::ended | turn_flag::by_clock}};
+      {Loss::told, turn_flag::error},      {Loss::machine, 0},
+      {Loss::changed, turn_flag::error},   {Loss::died, turn_flag::ended},
+      {Loss::malformed, turn_flag::ended}, {Loss::clock, turn_flag::ended | turn_flag::by_clock}};
   for (const auto& [loss, flags] : rows) {
     sampled_.clear();
     Conversation talk = begun(kWide);

@@ -109,6 +109,7 @@ class Scripted final : public environment::Partner {
   std::map<std::string, std::pair<std::size_t, environment::Loss>>
       losses{};  ///< by conversation: how it is lost, and after how many actions
   std::function<void(int)> on_ask{};  ///< is told how often it was asked
+  bool keeps_state = false;           ///< after the start
   bool answers = true;                ///< whether what waits is ever answered
   std::set<std::string> open{};
 
@@ -127,9 +128,10 @@ class Scripted final : public environment::Partner {
       return {.reason = "as the script says", .loss = loss->second.second};
     EXPECT_EQ(talk.said.size(), turns);
     if (turns == 0) return {.state = "begun", .text = fmt::format("{}?", talk.seeds.start % 97)};
-    const std::uint64_t drawn = hash(fmt::format("{} {} {}", *talk.state, talk.actions.back(),
-                                                 environment::step_seed(talk.seeds, turns - 1)));
-    return {.state = fmt::format("{}", drawn),
+    const std::uint64_t drawn =
+        hash(fmt::format("{} {} {}", talk.state.value_or("kept"), talk.actions.back(),
+                         environment::step_seed(talk.seeds, turns - 1)));
+    return {.state = keeps_state ? std::nullopt : std::optional(fmt::format("{}", drawn)),
             .text = fmt::format("{}", drawn % 100),
             .reward = double(drawn % 7),
             .done = drawn % 5 == 0,

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 namespace rollcall::run {
@@ -52,6 +53,13 @@ RunConfig with(const std::string& rule) {
   config.environment.forks = rule;
   config.sampling.vocab_size = 100;
   return config;
+}
+
+/// Without the vocabulary's size entropies would stay in nats, and the rule would fork elsewhere.
+TEST(Forks, TheVocabularyIsKnownWhenARuleIsMade) {
+  RunConfig config = with("after_reply");
+  config.sampling.vocab_size = 0;
+  EXPECT_THROW(make_fork_rule(config), std::logic_error);
 }
 
 TEST(Forks, RulesArePureAscendAndStayWithinWhatIsLeft) {

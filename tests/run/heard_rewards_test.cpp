@@ -302,6 +302,10 @@ TEST(HeardRewards, ThatOnlyTheUpdateKnowsAreRefused) {
   EXPECT_NE(hears(config, "uniform").find("uniform reads no rewards"), std::string::npos);
   config.scheduler.hears = "reward", config.replay.share = 0.5, config.replay.choose = "advantage";
   EXPECT_NE(hears(config, "uniform_sqrt").find("replay.choose"), std::string::npos);
+  config.objective.pieces = {{"reward", "confidence"}};
+  EXPECT_EQ(hears(config, "dapo"), "");
+  config.hints.learns = true;  // no one has sampled these tokens, which have no entropies yet
+  EXPECT_NE(hears(config, "dapo").find("hints.learns=false"), std::string::npos);
 }
 
 }  // namespace

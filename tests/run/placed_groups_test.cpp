@@ -258,6 +258,7 @@ TEST(PlaceDerived, ColumnsSayWhatRolloutsWereAskedFor) {
   step.add({kStep, kFirst, 0}, first_derived_sample(kFirst), {1}, {1},
            made_of(kParent, Placement::joins_parent));
   step.batch.groups[1].rollouts[0].facts = {{}, {.flags = turn_flag::given}};
+  step.batch.groups[0].rollouts[1].opening = 2;
   EXPECT_EQ(place_derived(step.batch, TrainedOn::asked), 2U);
   ASSERT_EQ(step.batch.groups.size(), 1U);
   const auto named = make_train_batch(step.batch, {0}, 100, 8).columns.named;
@@ -265,6 +266,7 @@ TEST(PlaceDerived, ColumnsSayWhatRolloutsWereAskedFor) {
   // A refinement's samples have smaller numbers than those of a further draw.
   EXPECT_EQ(named.at("derived"), (std::vector<double>{0, 0, refinement, hint}));
   EXPECT_EQ(named.at("tier"), (std::vector<double>{0, 0, 0, 2}));
+  EXPECT_EQ(named.at("opening"), (std::vector<double>{0, 2, 0, 0}));
   EXPECT_EQ(named.at("given"), (std::vector<double>{0, 0, 0, 0, 0, 0, 1, 1}));
 }
 

@@ -114,6 +114,27 @@ TEST_F(Probes, AccuracyIsTheMeanProbabilityOfTheReference) {
   EXPECT_GT(mean, 0.0);
 }
 
+/// Words of [openings] stand behind the question, and the reference is asked behind both.
+TEST_F(Probes, TheReferenceIsAskedBehindWhatTheRolloutWasAsked) {
+  StepBatch step = batch();
+  const std::vector<StepEnd> ends{{0, 0, 3}};
+  auto& asked = step.groups[0].rollouts[0].turns.front().tokens;
+  const auto plain = asked;
+  asked.insert(asked.begin(), plain.front());
+  EXPECT_THROW(reference_questions(context.texts, "=", step, ends), InputError)
+      << "another task's prompt";
+  step.groups[0].rollouts[0].opening = 1;
+  const auto questions = reference_questions(context.texts, "=", step, ends);
+  ASSERT_EQ(questions.size(), 1U);
+  auto wanted = asked;
+  for (const auto& more :
+       {context.texts.tokenizer->encode("ab "), context.texts.tokenizer->encode("=")})
+    wanted.insert(wanted.end(), more.begin(), more.end());
+  EXPECT_EQ(questions[0].context, wanted);
+  EXPECT_EQ(questions[0].target,
+            context.texts.tokenizer->encode(context.texts.prompts.train[1].answer));
+}
+
 TEST_F(Probes, WhatIsFoundDependsOnThePlaceAlone) {
   const StepBatch step = batch();
   const auto ends = step_ends(*context.texts.tokenizer, context.config.probes.delimiter, step);

@@ -1,10 +1,12 @@
 // A verdict that a clock may have ended is repeated from what was stored, whether a command or the
-// sandbox gave it, and nothing else is.
+// sandbox gave it, and nothing else is. Answers that nothing can judge are not graded.
 #include "run/scoring/repeated_verdicts.hpp"
 
+#include "core/derived_prompt.hpp"
 #include "io/archive.hpp"
 #include "io/sample_run.hpp"
 #include "run/context/run_context.hpp"
+#include "run/messages/purposes.hpp"
 #include "run/scoring/pending_shard.hpp"
 
 #include <gtest/gtest.h>
@@ -98,6 +100,43 @@ TEST(RepeatedVerdicts, StandInPlaceOfTheVerifiers) {
     for (const Score& score : group) asked += score.reason == "the sandbox was not started" ? 1 : 0;
   EXPECT_EQ(asked, judged.facts.seconds.size()) << "every other rollout is judged";
   EXPECT_GT(asked, 0U);
+}
+
+/// An answer that names what is wrong with another one was asked something that no grader knows.
+/// Where it were undecided, no second question could be made of it.
+TEST(PendingShard, AnswersThatNameAnErrorAreNotGraded) {
+  RewardSection command;
+  command.command = {"a program"}, command.components = {"style"};
+  Grading grading;
+  grading.grader.emplace(reward::find_verifier("exact_match"), TaskSection{}, command);
+  RunTexts texts;
+  texts.prompts.train.resize(8);
+  const RepeatedVerdicts none("a folder that is not there",
+                              reward::Grader(reward::find_verifier("exact_match"), TaskSection{}));
+  const PromptId asked = derived_number(DerivedKind::error, 3, 0);
+  ShardNotice notice;
+  RolloutShard shard;
+  shard.step = 3;
+  for (const DerivedKind kind : {DerivedKind::none, DerivedKind::error}) {
+    Group group{.id = {3, kind == DerivedKind::none ? PromptId{7} : asked, 0}, .rollouts = {}};
+    group.from.kind = kind;
+    if (kind != DerivedKind::none)
+      group.from.parent = {3, {7}, 0}, group.from.placement = Placement::trains_nowhere;
+    group.rollouts.push_back({.sample = 0, .turns = {}, .text = "2 + 2 = 5"});
+    shard.groups.push_back(group);
+  }
+  DerivedPrompt question;
+  question.prompt.id = asked, question.from = shard.groups[1].from;
+  notice.derived = {question};
+  PendingShard open({&texts, &grading, &none}, notice, shard, 0.0);
+  ASSERT_EQ(open.size(), 1U);
+  EXPECT_EQ(open.sample(0), sample_id(Purpose::train, shard.groups[0].id, 0));
+  open.put(0, grading.grader->score(reward::Reply{.score = 1.0, .correct = true}, "", true), 0.0);
+  const GradedShard judged = std::move(open).close();
+  const Score& named = judged.scores.scores[1][0];
+  EXPECT_FALSE(named.undecided || named.correct);
+  EXPECT_EQ(named.reward, 0.0);
+  EXPECT_EQ(named.components, (std::vector<double>{0.0, 0.0}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "run/generation/rollout_driver.hpp"
 
 #include "base/process/stop_signals.hpp"
+#include "comm/activity.hpp"
 #include "environment/environments.hpp"
 #include "io/archive.hpp"
 #include "io/sample_run.hpp"
@@ -13,12 +14,14 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
 namespace rollcall::run {
 namespace {
@@ -232,8 +235,11 @@ TEST(RolloutDriver, ALossBeforeAStopIsRepeated) {
       {"train/9/0/0/1", {0, Loss::died}},
       {"train/9/1/0/0", {1, Loss::clock}},
       {"train/9/1/0/2", {1, Loss::told}}};
+  // What this machine lost is asked again.
+  auto with_fault = losses;
+  with_fault["train/9/2/0/1"] = {0, Loss::machine};
   auto losing = std::make_unique<Scripted>();
-  losing->losses = losses;
+  losing->losses = with_fault;
   const RolloutShard lost = RolloutDriver(context, std::move(losing)).run(plan, 0);
   ScoredShard scores{Purpose::train, 9, 0, 0, {}, {}};
   for (const Group& group : lost.groups)
@@ -243,7 +249,12 @@ TEST(RolloutDriver, ALossBeforeAStopIsRepeated) {
       io::draft_scored(lost, PromptBook(context.texts, {}).stored(lost), scores, context.identity);
   (void)io::publish(folder.path(), file);
   ASSERT_GT(io::set_aside_unfinished(folder.path(), {}), 0);
-  expect_same(RolloutDriver(context, std::make_unique<Scripted>(3)).run(plan, 0), lost);
+  auto without_fault = std::make_unique<Scripted>();
+  without_fault->losses = losses;
+  const RolloutShard wanted = RolloutDriver(context, std::move(without_fault)).run(plan, 0);
+  ASSERT_EQ(lost.groups[2].rollouts[1].finish, FinishReason::lost);
+  ASSERT_NE(wanted.groups[2].rollouts[1].finish, FinishReason::lost);
+  expect_same(RolloutDriver(context, std::make_unique<Scripted>(3)).run(plan, 0), wanted);
 
   // It is the same conversation only where the policy has said the same.
   const RepeatedLosses known(context);
@@ -254,6 +265,52 @@ TEST(RolloutDriver, ALossBeforeAStopIsRepeated) {
   EXPECT_EQ(known.find(talk)->reason, "as the script says");
   talk.actions = {"another"};
   EXPECT_FALSE(known.find(talk));
+}
+
+/// Answers the first start once the watch is told that somebody waits for it.
+class Watched final : public environment::Partner {
+ public:
+  explicit Watched(std::shared_ptr<comm::Activity> activity) : activity_(std::move(activity)) {}
+  ~Watched() override {
+    if (thread_.joinable()) thread_.join();
+  }
+  const environment::Traits& traits() const override { return inner_.traits(); }
+  std::optional<environment::Answer> ask(const environment::Talk& talk, std::uint64_t conversation,
+                                         environment::AnswerQueue& queue) override {
+    auto answer = inner_.ask(talk, conversation, queue);
+    if (asked_++ > 0) return answer;
+    thread_ = std::thread([this, answer = std::move(*answer), conversation, &queue]() mutable {
+      for (int looks = 0; looks < 2000 && seen.find("environment") == std::string::npos; ++looks) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        seen = activity_->look().activity;
+      }
+      queue.put(conversation, std::move(answer));
+    });
+    return std::nullopt;
+  }
+  void close(const environment::Talk& talk) override { inner_.close(talk); }
+
+  std::string seen{};
+
+ private:
+  std::shared_ptr<comm::Activity> activity_;
+  Scripted inner_;
+  int asked_ = 0;
+  std::thread thread_;
+};
+
+TEST(RolloutDriver, TheWatchIsToldWhoIsWaitedFor) {
+  const io::test::RunFolder folder;
+  RunContext context = driven_job(folder.path(), 1, kRetry);
+  const auto activity = std::make_shared<comm::Activity>();
+  context.threads.pool->report_to(activity);
+  activity->begin("generation of step 9");
+  auto partner = std::make_unique<Watched>(activity);
+  const Watched& watched = *partner;
+  RolloutDriver driver(context, std::move(partner));
+  (void)driver.run(driven_plan(context, 2), 0);
+  EXPECT_EQ(watched.seen, "generation of step 9, waiting for the environment: 1 conversation");
+  EXPECT_EQ(activity->look().activity, "generation of step 9");
 }
 
 /// The partner of this driver checks that nothing is open when it goes.

@@ -3,6 +3,7 @@
 #include "run/coordinator/steps/second_pass.hpp"
 
 #include "base/errors/error.hpp"
+#include "core/second_pass_bounds.hpp"
 #include "io/sample_run.hpp"
 #include "run/context/derived/exhibits.hpp"
 #include "run/context/derived/second_pass_texts.hpp"

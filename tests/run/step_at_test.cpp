@@ -51,6 +51,7 @@ TEST(StepResidency, IsEveryRankWhereMoreThanTheStepsOwnRolloutsTrainOrTheyTrainT
       [](RunConfig& c) { c.replay.share = 0.5; },
       [](RunConfig& c) { c.experts.share = 1.0; },
       [](RunConfig& c) { c.second_pass.kind = "refinement", c.second_pass.trained_on = "parent"; },
+      [](RunConfig& c) { c.hints.learns = true; },
       [](RunConfig& c) { c.scheduler.sampler = "tracked_deviation"; },
   };
   for (std::size_t i = 0; i < settings.size(); ++i)

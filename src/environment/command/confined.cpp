@@ -35,7 +35,7 @@ Answer answer_of(const sandbox::Outcome& outcome, const std::string& id,
                  const std::vector<std::string>& components) {
   using sandbox::End;
   if (outcome.end == End::sandbox_error || outcome.starved)
-    return lost(Loss::told, fmt::format("the sandbox failed: {}", outcome.reason));
+    return lost(Loss::machine, fmt::format("the sandbox failed: {}", outcome.reason));
   if (outcome.end == End::timed_out)
     return lost(Loss::clock, fmt::format("timed out: {}", outcome.reason));
   if (outcome.end != End::passed) {
@@ -112,7 +112,7 @@ class Confined final : public Partner {
         input += lines.line(i);
       return answer_of(sandbox_.run(program_, input), lines.id(), traits_.components);
     } catch (const std::exception& fault) {
-      return lost(Loss::told, fmt::format("the sandbox failed: {}", fault.what()));
+      return lost(Loss::machine, fmt::format("the sandbox failed: {}", fault.what()));
     }
   }
 

@@ -110,7 +110,8 @@ class Processes final : public Partner {
     LinesOfTalk lines;
     std::size_t line = 0;  ///< of those in `lines`: the one that waits for its answer
     Answer answer{};
-    bool dropped = false;  ///< the conversation was closed
+    bool dropped = false;             ///< the conversation was closed
+    std::optional<double> first_s{};  ///< when a process was given it for the first time
   };
 
   void run();
@@ -291,6 +292,7 @@ void Processes::send(std::size_t process, Ticket ticket) {
   const Known& known = known_.at(request.lines.id());
   const bool is_home = lives(known) && known.home->first == process;
   request.line = request.lines.has_state() || is_home ? request.lines.count() - 1 : 0;
+  if (!request.first_s) request.first_s = clock_.seconds();
   running.asked[request.lines.id()] = ticket;
   running.pipes.send(request.lines.line(request.line));
 }
@@ -328,14 +330,21 @@ void Processes::settle(const reward::action::Settle& settled) {
   auto entry = requests_.extract(settled.ticket);
   Request& request = entry.mapped();
   const Cause cause = settled.verdict.cause;
-  Answer answer = cause == Cause::replied
-                      ? std::move(request.answer)
-                      : Answer{.reason = cause == Cause::clock ? fmt::format("no answer after {} s",
-                                                                             section_.timeout_s)
-                                                               : settled.verdict.reply.reason,
-                               .loss = loss_of(cause)};
-  if (answer.loss != Loss::none)
-    lost_.add(clock_.seconds(), request.lines.id() + " " + request.lines.where(), answer.reason);
+  // The reason is stored, so it says nothing that another run would measure otherwise.
+  const auto why = [&] {
+    if (cause != Cause::clock) return settled.verdict.reply.reason;
+    return fmt::format("no answer after {} s alone in a process", section_.timeout_s);
+  };
+  Answer answer = cause == Cause::replied ? std::move(request.answer)
+                                          : Answer{.reason = why(), .loss = loss_of(cause)};
+  if (answer.loss != Loss::none) {
+    const double now_s = clock_.seconds();
+    lost_.add(now_s, request.lines.id() + " " + request.lines.where(),
+              cause == Cause::clock
+                  ? fmt::format("{}, {:.0f} s after it was first asked", answer.reason,
+                                now_s - request.first_s.value_or(now_s))
+                  : answer.reason);
+  }
   known_.at(request.lines.id()).ticket.reset();
   if (listener_.answered) listener_.answered();
   post_.deliver(request.lines.id(), std::move(answer));

@@ -3,8 +3,8 @@
 //   equal lengths share the better place
 // Source: S-GRPO, arXiv:2505.07686, section 3 (decay 1/2 over early exits of one reasoning path).
 // Shapes: [B] -> [B].   Knobs: exit_decay.
-// What differs: it replaces the reward. Here the group consists of independent rollouts ordered by
-//   length, not of exits cut from one path.
+// What differs: it replaces the reward. With openings.exit the group is one path and its exits, in
+//   the order of their lengths; without it, independent rollouts.
 #pragma once
 
 #include "objective/pieces.hpp"

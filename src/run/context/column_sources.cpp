@@ -13,14 +13,14 @@ namespace {
 namespace column = method::column;
 
 constexpr std::array from_the_batch = {
-    column::old_entropy,   column::correct,     column::answer,
-    column::expert,        column::version_lag, column::prior,
-    column::posterior,     column::predicted,   column::prompt_best_length,
-    column::greedy_reward, column::derived,     column::tier,
-    column::given,         column::parent,      column::fork_token,
-    column::turn_reward,   column::turn_state,  column::turn_next_state,
-    column::turn_action,   column::turn_flags,  column::turn_kind,
-    column::turn_seat};
+    column::old_entropy,     column::correct,     column::answer,
+    column::expert,          column::version_lag, column::prior,
+    column::posterior,       column::predicted,   column::prompt_best_length,
+    column::greedy_reward,   column::derived,     column::tier,
+    column::opening,         column::given,       column::parent,
+    column::fork_token,      column::turn_reward, column::turn_state,
+    column::turn_next_state, column::turn_action, column::turn_flags,
+    column::turn_kind,       column::turn_seat};
 constexpr std::array from_a_pass = {column::reference_logprob,
                                     column::teacher_logprob,
                                     column::teacher_kl,
@@ -74,16 +74,18 @@ bool learns_mended(const RunConfig& config, const method::Objective& objective) 
          std::find(columns.begin(), columns.end(), method::column::given) != columns.end();
 }
 
+bool learns_given(const RunConfig& config, const method::Objective& objective) {
+  return config.hints.learns || learns_mended(config, objective);
+}
+
 StepResidency step_at(const RunConfig& c, const method::Objective& objective) {
-  // Nobody has sampled these beginnings, so they have no log-probs.
-  if (learns_mended(c, objective)) return StepResidency::every_rank;
   // After a first update the stored log-probs are no longer those of the policy, and all ranks
   // compute them anew.
   const bool one_update = c.train.epochs == 1 && c.train.mini_batches == 1;
   // Rollouts that train behind another prompt than they were asked have no log-probs there.
   const bool behind_others = !c.second_pass.kind.empty() && c.second_pass.trained_on == "parent";
   const bool own = c.replay.share == 0.0 && c.experts.share == 0.0 &&
-                   c.train.from_archive.empty() && !behind_others && !c.hints.learns;
+                   c.train.from_archive.empty() && !behind_others && !learns_given(c, objective);
   return one_update && own && !reads_tracked_success(c, objective) && !runs_passes(objective)
              ? StepResidency::leader
              : StepResidency::every_rank;

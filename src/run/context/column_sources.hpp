@@ -25,6 +25,10 @@ bool reads_tracked_success(const RunConfig& config, const method::Objective& obj
 /// well: where the objective asks which tokens were given.
 bool learns_mended(const RunConfig& config, const method::Objective& objective);
 
+/// Whether answers may have a beginning that nobody sampled and that trains. It has no log-probs and
+/// entropies (NaN) before the update computes them.
+bool learns_given(const RunConfig& config, const method::Objective& objective);
+
 /// Which update ranks hold the rollouts of a step in memory.
 enum class StepResidency { every_rank, leader };
 

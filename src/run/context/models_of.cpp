@@ -3,6 +3,7 @@
 #include "run/context/models_of.hpp"
 
 #include "base/errors/error.hpp"
+#include "core/second_pass_bounds.hpp"
 #include "method/columns.hpp"
 #include "method/method.hpp"
 #include "model/tensors/model_folder.hpp"

@@ -43,12 +43,6 @@ const std::vector<std::int32_t>& prompt_tokens(const RunTexts& texts, const Prom
       form * texts.prompts.of(prompt.split).size() + prompt.id.value);
 }
 
-const std::vector<std::int32_t>& prompt_tokens(const RunTexts& texts, Purpose purpose,
-                                               const GroupId& group) {
-  return prompt_tokens(texts, texts.prompts.of(split_of(purpose)).at(group.prompt.value),
-                       form_of(texts, purpose, group));
-}
-
 void check_forms(const RunConfig& config, const RunTexts& texts, const reward::Grader& grader) {
   if (config.task.forms.empty() || texts.prompts.train.empty() ||
       texts.prompts.train.front().solution.empty())

@@ -26,11 +26,6 @@ Prompt asked(const RunTexts& texts, const Prompt& prompt, std::size_t form);
 /// The tokens of a prompt of the task as the policy sees it in a form.
 const std::vector<std::int32_t>& prompt_tokens(const RunTexts& texts, const Prompt& prompt,
                                                std::size_t form);
-/// The tokens that the policy sees of the prompt of the task that a plain group asks, with the
-/// opening of the answer that the form gives. PromptBook answers for all groups.
-const std::vector<std::int32_t>& prompt_tokens(const RunTexts& texts, Purpose purpose,
-                                               const GroupId& group);
-
 /// Throws ConfigError where the verifier would give a worked solution of the task no full marks in
 /// one of the forms.
 void check_forms(const RunConfig& config, const RunTexts& texts, const reward::Grader& grader);

@@ -72,6 +72,10 @@ std::vector<model::Branch> branches_of(OpenRollouts& rollouts, const model::Sequ
   // Places of decode() count the group's rollouts from the request's first one.
   const auto before = std::uint32_t(index) - place.sample;
   for (const std::size_t at : places_in(rollouts, group, from, so_far, turn)) {
+    if (from.talk && !from.talk->may_fork(at)) {
+      ++from.unmade;
+      continue;
+    }
     OpenRollout& leaf = group.rollouts.at(from.leaf);
     leaf.opening = from.opening, leaf.question = from.question, leaf.most = from.most;
     model::Branch branch{.sample = from.leaf - before, .sampled = at};

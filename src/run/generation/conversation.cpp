@@ -15,7 +15,8 @@ namespace {
 std::int64_t flags_of(environment::Loss loss) {
   using environment::Loss;
   switch (loss) {
-    case Loss::none: return 0;
+    case Loss::none:
+    case Loss::machine: return 0;
     case Loss::told:
     case Loss::changed: return turn_flag::error;
     case Loss::clock: return turn_flag::ended | turn_flag::by_clock;
@@ -130,6 +131,12 @@ std::int64_t Conversation::room() const {
                      turn = limits_.turn > 0 ? limits_.turn - std::int64_t(begun_)
                                              : std::numeric_limits<std::int64_t>::max();
   return std::min({limits_.sampled - drawn, limits_.all - drawn - said_, turn});
+}
+
+bool Conversation::may_fork(std::size_t sampled) const {
+  const auto shared = std::size_t(std::count_if(
+      turns_.begin(), turns_.end(), [&](const PlayedTurn& turn) { return turn.end <= sampled; }));
+  return shared == 0 || (shared < states_.size() && states_[shared].has_value());
 }
 
 Conversation Conversation::forked(std::size_t sampled, std::string id,

@@ -71,6 +71,10 @@ class Conversation {
   const std::optional<TurnFacts>& lost_start() const { return lost_start_; }
   /// Tokens that the next turn may sample; 0 or less: none.
   std::int64_t room() const;
+  /// Whether a copy can go on after `sampled` tokens: the environment has handed out the state in
+  /// which the copy is asked next, or has answered no action yet. A state that it keeps to itself
+  /// is known only to the seeds of this conversation.
+  bool may_fork(std::size_t sampled) const;
   /// A conversation that shares its first turns with this one, up to `sampled` tokens. Where these
   /// end within a turn, that turn goes on in the copy.
   Conversation forked(std::size_t sampled, std::string id, environment::Seeds seeds) const;

@@ -6,6 +6,8 @@
 #include "run/messages/purposes.hpp"
 #include "text/chat/prompt_conversation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -72,6 +74,7 @@ OpenRollouts::OpenRollouts(const DriverParts& parts, const StepPlan& plan, const
 }
 
 OpenRollouts::~OpenRollouts() {
+  if (is_told_) parts_.context->threads.pool->held_up("");
   for (OpenGroup& group : groups_)
     for (OpenRollout& rollout : group.rollouts) close(rollout);
 }
@@ -120,7 +123,9 @@ void OpenRollouts::begin() {
   }
   const Stopwatch waited;
   while (waiting > 0 && !parts_.context->threads.cut->wanted()) {
-    for (auto& [number, start] : queue.take(kLook_s)) {
+    auto starts = queue.take(kLook_s);
+    heard(starts.size());
+    for (auto& [number, start] : starts) {
       OpenGroup& group = groups_.at(number >> 32U);
       parts_.context->threads.pool->progressed();
       begin(group, group.rollouts.at(number & 0xFFFF'FFFFU), std::move(start));
@@ -227,7 +232,23 @@ std::optional<environment::Answer> OpenRollouts::ask(OpenRollout& rollout,
   const environment::Talk& talk = rollout.talk->talk();
   if (auto lost = parts_.losses->find(talk)) return lost;
   rollout.is_asked = true;
-  return parts_.partner->ask(talk, conversation, queue);
+  ++awaited_;  // before the answer may come
+  auto answer = parts_.partner->ask(talk, conversation, queue);
+  if (answer) --awaited_;
+  return answer;
+}
+
+void OpenRollouts::heard(std::size_t answers) {
+  awaited_ -= answers;
+  const WorkerPool& pool = *parts_.context->threads.pool;
+  if (answers == 0) {
+    is_told_ = true;
+    const std::size_t count = awaited_;
+    pool.held_up(fmt::format("waiting for the environment: {} conversation{}", count,
+                             count == 1 ? "" : "s"));
+  } else if (is_told_.exchange(false)) {
+    pool.held_up("");
+  }
 }
 
 void OpenRollouts::close(OpenRollout& rollout) {

@@ -13,6 +13,7 @@
 #include "run/generation/openings.hpp"
 #include "run/generation/repeated_losses.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -45,6 +46,7 @@ struct OpenRollout {
   std::uint32_t leaf = 0,
                 leaves = 0;  ///< rollouts [leaf, leaf + leaves) of the group may be forked
                              ///< from it
+  std::int64_t unmade = 0;   ///< forks for which the environment has handed out no state
   std::vector<model::Branch> branches{};  ///< of a turn that waits for its answer
   bool is_asked = false;                  ///< the partner holds its conversation
   Stopwatch asked{};                      ///< since the question that waits for an answer
@@ -95,6 +97,9 @@ class OpenRollouts {
   /// Asks for the answer to the last action of a conversation, or for its start.
   std::optional<environment::Answer> ask(OpenRollout& rollout, std::uint64_t conversation,
                                          environment::AnswerQueue& queue);
+  /// Notes that `answers` questions are answered that had to wait. Where there are none, the watch
+  /// of the ranks is told how many wait. Any thread may call it.
+  void heard(std::size_t answers);
   void close(OpenRollout& rollout);
   environment::AnswerQueue& new_queue();  ///< any thread may call it
   void add_wait(double seconds);          ///< any thread may call it
@@ -116,6 +121,8 @@ class OpenRollouts {
   const PromptBook* book_;
   std::deque<environment::AnswerQueue> queues_;  ///< they outlive the conversations
   std::mutex mutex_;                             ///< guards queues_ and waited_s_
+  std::atomic<std::size_t> awaited_ = 0;         ///< answers that have not come yet
+  std::atomic<bool> is_told_ = false;            ///< the watch was told of them
   double waited_s_ = 0.0;
   std::vector<OpenGroup> groups_;
   std::vector<Opened> opened_;  ///< [requests]

@@ -23,7 +23,8 @@ environment::Loss loss_of(std::int64_t flags) {
   return (flags & turn_flag::by_clock) != 0 ? environment::Loss::clock : environment::Loss::died;
 }
 
-/// What lost the conversation; null where it was not lost.
+/// What lost the conversation; null where it was not lost, or where this machine failed: that is no
+/// part of the run, and the environment is asked again.
 const TurnFacts* losing(const io::StoredVerdict& verdict) {
   if (verdict.finish != FinishReason::lost) return nullptr;
   for (std::size_t t = verdict.facts.size(); t-- > 0;)

@@ -1,6 +1,6 @@
 // Conversations that a clock or a crash ended in a step that a stop left unfinished. A run that
 // draws the step again loses them in the same place, so that its bits are those of a run without
-// the stop.
+// the stop. Losses by a failure of the machine are not repeated.
 #pragma once
 
 #include "environment/talk.hpp"

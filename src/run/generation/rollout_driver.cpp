@@ -216,6 +216,7 @@ void RolloutDriver::finish(OpenGroup& group, OpenRollout& rollout,
   const FinishReason how = to.rollouts.back().finish;
   figures_.lost += how == FinishReason::lost ? 1 : 0;
   figures_.cut_by_turns += how == FinishReason::turns ? 1 : 0;
+  figures_.forks_unmade += rollout.unmade;
   figures_.answered_s += rollout.answered_s;
 }
 

@@ -32,6 +32,7 @@ std::vector<model::Replies::Late> SessionReplies::late(bool waits) {
   const Stopwatch waited;
   auto answers = queue_->take(waits ? kLook_s : 0.0);
   if (waits) waited_s_ += waited.seconds();
+  if (waits || !answers.empty()) rollouts_->heard(answers.size());
   std::vector<Late> replies;
   for (auto& [question, answer] : answers) {
     rollouts_->parts().context->threads.pool->progressed();

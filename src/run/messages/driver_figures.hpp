@@ -13,17 +13,20 @@ struct DriverFigures {
   std::int64_t lost = 0;            ///< conversations that the environment lost
   std::int64_t cut_by_turns = 0;    ///< conversations that the limit of turns ended
   std::int64_t restarted = 0;       ///< processes that took the place of failed ones
+  std::int64_t forks_unmade = 0;    ///< forks without a state to go on from
   double waited_s = 0.0;            ///< in which no sequence advanced although some were not over
   double answered_s = 0.0;          ///< sum of the seconds between questions and answers
 
   void add(const DriverFigures& more) {
     turns += more.turns, told_tokens += more.told_tokens, sampled_tokens += more.sampled_tokens;
     lost += more.lost, cut_by_turns += more.cut_by_turns, restarted += more.restarted;
+    forks_unmade += more.forks_unmade;
     waited_s += more.waited_s, answered_s += more.answered_s;
   }
   template <class A>
   void serialize(A& ar, unsigned) {
-    ar& turns& told_tokens& sampled_tokens& lost& cut_by_turns& restarted& waited_s& answered_s;
+    ar& turns& told_tokens& sampled_tokens& lost& cut_by_turns& restarted& forks_unmade& waited_s&
+        answered_s;
   }
 };
 

@@ -5,6 +5,17 @@
 #include "run/scoring/conversation_score.hpp"
 
 namespace rollcall::run {
+namespace {
+
+/// The score of an answer that names what is wrong with another one: no grader knows what it was
+/// asked, and no step trains on it.
+Score unjudged(const reward::Grader& grader, const Rollout& rollout) {
+  Score score = grader.score(reward::Reply{}, last_action(rollout), true);
+  score.components.resize(grader.components().size(), 0.0);
+  return score;
+}
+
+}  // namespace
 
 PendingShard::PendingShard(const VerdictSources& sources, const ShardNotice& notice,
                            RolloutShard shard, double read_s)
@@ -25,12 +36,15 @@ PendingShard::PendingShard(const VerdictSources& sources, const ShardNotice& not
     extras_.push_back(grading_->grader->is_command() ? book.extra(s.purpose, group.id) : "");
     auto& scores = judged_.scores.scores.emplace_back(group.rollouts.size());
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
-      const Score* stored =
-          sources.repeated->find(s.purpose, group.id, group.rollouts[i], prompts_[g]);
-      if (stored != nullptr) scores[i] = *stored, ++judged_.facts.repeated;
-      else if (is_settled(group.rollouts[i]))
-        scores[i] = conversation_score(*grading_->grader, group.rollouts[i],
-                                       grading_->environment.size(), {});
+      const Rollout& rollout = group.rollouts[i];
+      const Score* stored = sources.repeated->find(s.purpose, group.id, rollout, prompts_[g]);
+      if (group.from.kind == DerivedKind::error)
+        scores[i] = conversation_score(*grading_->grader, rollout, grading_->environment.size(),
+                                       unjudged(*grading_->grader, rollout));
+      else if (stored != nullptr) scores[i] = *stored, ++judged_.facts.repeated;
+      else if (is_settled(rollout))
+        scores[i] =
+            conversation_score(*grading_->grader, rollout, grading_->environment.size(), {});
       else asked_.emplace_back(g, i);
     }
   }

@@ -36,8 +36,9 @@ struct VerdictSources {
 
 class PendingShard {
  public:
-  /// Rollouts whose verdicts are in `repeated`, and conversations that need no grader, get their
-  /// verdicts here; all others are to be graded.
+  /// Rollouts whose verdicts are in `repeated`, conversations that need no grader, and answers that
+  /// name what is wrong with another one (DerivedKind::error) get their verdicts here; all others
+  /// are to be graded. What names an error counts as wrong, and is never undecided.
   PendingShard(const VerdictSources& sources, const ShardNotice& notice, RolloutShard shard,
                double read_s);
 
@@ -60,7 +61,8 @@ class PendingShard {
   std::string sample(std::size_t index) const;
   /// Asks the verifier of the run. Any thread may call it.
   Score judge(std::size_t index) const;
-  /// Stores a verdict on the last action, with what the environment paid. Several threads may call it at the same time for different `index`.
+  /// Stores a verdict on the last action, with what the environment paid. Several threads may call
+  /// it at the same time for different `index`.
   void put(std::size_t index, Score score, double seconds);
   GradedShard close() &&;  ///< after the last verdict
 

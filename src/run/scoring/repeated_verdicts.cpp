@@ -27,6 +27,7 @@ RepeatedVerdicts::RepeatedVerdicts(const std::filesystem::path& run_dir,
   if (!grader.is_command() && !reward::runs_code(reward::find_verifier(grader.name()))) return;
   std::vector<std::string> unreadable;
   for (auto& verdict : io::verdicts_to_repeat(run_dir, unreadable)) {
+    if (verdict.finish == FinishReason::lost) continue;  // nothing was asked about it
     // The stored score may end with the judge model's component, which that model will add again.
     verdict.score.components.resize(grader.components().size() + environment);
     stored_.try_emplace(sample_id(verdict.purpose, verdict.group, verdict.sample),

@@ -5,6 +5,8 @@
 #include "base/numbers/differing.hpp"
 #include "base/text/joined.hpp"
 #include "core/derived_prompt.hpp"
+#include "method/columns.hpp"
+#include "run/context/column_sources.hpp"
 #include "run/step/step_wire.hpp"
 #include "run/step/undecided.hpp"
 
@@ -42,6 +44,18 @@ void check_hears(const RunConfig& config, const method::Objective& objective,
                             : std::string("replay.choose=advantage")),
       "that reward is known only once the update has run its passes",
       "set scheduler.hears=verifier, or choose another policy");
+  const auto columns = objective.columns();
+  const bool reads_entropies =
+      std::find(columns.begin(), columns.end(), method::column::old_entropy) != columns.end();
+  require<ConfigError>(
+      !reads_entropies || !learns_given(config, objective) || !(schedules || replays),
+      fmt::format("objective.recipe {} reads entropies, {} goes by rewards, and beginnings that "
+                  "were given train",
+                  config.objective.recipe,
+                  schedules ? "scheduler.policy " + config.scheduler.policy
+                            : std::string("replay.choose=advantage")),
+      "the entropies of these beginnings are known only once the update has run its passes",
+      "set scheduler.hears=verifier, or hints.learns=false");
 }
 
 bool sends_rollouts(const RunConfig& config, const method::Objective& objective,

@@ -149,7 +149,7 @@ class ColumnBuilder {
     auto &correct = named["correct"], &expert = named[method::column::expert],
          &version_lag = named[method::column::version_lag], &answer = named["answer"];
     auto &derived = named[method::column::derived], &tier = named[method::column::tier],
-         &given = named[method::column::given];
+         &opening = named[method::column::opening], &given = named[method::column::given];
     std::vector<std::vector<double>*> components;
     for (const auto& name : batch.component_names)
       components.push_back(&named["component/" + name]);
@@ -191,6 +191,7 @@ class ColumnBuilder {
       const Derivation& from = asked_for(group, rollout);
       derived.push_back(double(kind_of(sampled_in(group, rollout), from)));
       tier.push_back(double(from.tier));
+      opening.push_back(double(rollout.opening));
       if (!batch.greedy.empty())
         named[method::column::greedy_reward].push_back(batch.greedy.at(group.id.prompt));
       answer.push_back(

@@ -40,10 +40,18 @@ std::vector<double> Drift::measure(const StepBatch& step, AuxiliaryModels& compa
   for (std::size_t i = 0; i < of.size(); ++i) {
     double sum = 0.0;
     std::size_t token = 0;
-    for (const auto& turn : before.groups[i].rollouts.front().turns)
-      for (const float then : turn.columns.logprob)
-        sum += std::abs(double(now[i].at(token++)) - double(then));
-    drift[of[i]] = sum / double(token);
+    std::size_t sampled = 0;
+    const Rollout& rollout = before.groups[i].rollouts.front();
+    for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
+      const auto& logprob = rollout.turns[t].columns.logprob;
+      if (was_given(rollout, t)) {  // a file has no log-probs of it
+        token += logprob.size();
+        continue;
+      }
+      for (const float then : logprob) sum += std::abs(double(now[i].at(token++)) - double(then));
+      sampled += logprob.size();
+    }
+    if (sampled > 0) drift[of[i]] = sum / double(sampled);
   }
   return drift;
 }

@@ -32,6 +32,10 @@ class WorkerPool {
   void progressed() const {
     if (activity_) activity_->progressed();
   }
+  /// Says what holds the activity up; "" ends it. May be called from any thread.
+  void held_up(const std::string& by) const {
+    if (activity_) activity_->held_up(by);
+  }
 
   int threads() const { return int(workers_.size()) + 1; }
   /// Calls work(index, thread) once for every index in [0, count), in any order. At most `at_once`

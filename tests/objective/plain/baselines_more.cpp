@@ -169,6 +169,7 @@ Column entropy_charged(const PlainStep& s) {
 /// The two binary rewards of a rollout, standardised by hand over its group.
 Column hybrid_modes(const PlainStep& s) {
   const auto thinks = [](const PlainRollout& r) {
+    if (r.opening > 0) return r.opening == 1;
     return r.length() > 0 && (r.token.empty() || r.token[0] == 0);
   };
   PlainStep best = s, win = s;
@@ -193,7 +194,9 @@ Column hybrid_modes(const PlainStep& s) {
                w = moments_of_group(win, s.rollouts[i].group);
     for (std::size_t t = 0; t < s.rollouts[i].length(); ++t) {
       a.push_back((best.rollouts[i].reward - b.mean) / (b.spread + 1e-6) +
-                  (t == 0 ? (win.rollouts[i].reward - w.mean) / (w.spread + 1e-6) : 0.0));
+                  (t == 0 && s.rollouts[i].opening == 0
+                       ? (win.rollouts[i].reward - w.mean) / (w.spread + 1e-6)
+                       : 0.0));
     }
   }
   return a;

@@ -112,6 +112,22 @@ TEST(WorksWhen, lhrm_hgpo_credits_the_mode_to_its_token) {
   for (const std::size_t second : {3U, 5U, 7U}) EXPECT_NEAR(a[second], -0.5, 1e-4);
 }
 
+/// Half of a group is told to think. What they were told is their mode, and chose nothing.
+TEST(WorksWhen, lhrm_hgpo_goes_by_what_an_answer_was_told) {
+  PlainStep plain = answers({{0, 1, 2}, {0, 0, 2}, {0, 0, 2}, {0, 0, 2}});
+  for (std::size_t i = 0; i < 4; ++i) plain.rollouts[i].token = {i < 2 ? 0 : 1, 7};
+  const Column chosen = values(HybridModes()(Step(plain.columns())));
+  for (auto& rollout : plain.rollouts) rollout.token = {7, 7};
+  plain.rollouts[0].opening = plain.rollouts[1].opening = 1;
+  plain.rollouts[2].opening = plain.rollouts[3].opening = 2;
+  const Column told = values(HybridModes()(Step(plain.columns())));
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(told[2 * i], chosen[2 * i + 1]) << "the first token is like the others";
+    EXPECT_EQ(told[2 * i + 1], chosen[2 * i + 1]);
+    EXPECT_NE(chosen[2 * i], chosen[2 * i + 1]);
+  }
+}
+
 TEST(WorksWhen, lhrm_hgpo_wants_to_be_told_its_token) {
   EXPECT_EQ(Objective("lhrm-hgpo").unset(), std::vector<std::string>{"advantage.think_token"});
   EXPECT_TRUE(Objective("lhrm-hgpo", {}, {{"think_token", "7"}}).unset().empty());

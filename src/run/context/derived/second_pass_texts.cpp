@@ -2,8 +2,8 @@
 #include "run/context/derived/second_pass_texts.hpp"
 
 #include "base/errors/error.hpp"
+#include "core/second_pass_bounds.hpp"
 #include "run/context/derived/exhibits.hpp"
-#include "run/context/step_bounds.hpp"
 #include "text/answer/accepted_answers.hpp"
 #include "text/answer/fill.hpp"
 

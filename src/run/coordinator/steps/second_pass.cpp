@@ -3,10 +3,10 @@
 
 #include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
+#include "core/second_pass_bounds.hpp"
 #include "run/context/derived/exhibits.hpp"
 #include "run/context/derived/second_pass_texts.hpp"
 #include "run/context/prompt_book.hpp"
-#include "run/context/step_bounds.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -223,8 +223,9 @@ std::map<std::string, double> SecondPass::metrics(const std::vector<GroupReport>
     const std::string prefix = std::string("second_pass/") + kind;
     metrics[prefix + "_groups"] += 1.0;
     metrics[prefix + "_rollouts"] += double(drawn(report));
-    metrics[prefix + "_correct"] +=
-        double(std::count(report.correct.begin(), report.correct.end(), std::uint8_t{1}));
+    if (report.from.kind != DerivedKind::error)  // nothing judges these
+      metrics[prefix + "_correct"] +=
+          double(std::count(report.correct.begin(), report.correct.end(), std::uint8_t{1}));
     if (report.from.kind != DerivedKind::continuation)  // these are of the scheduler's budget
       metrics["second_pass/rollouts"] += double(drawn(report));
   }

@@ -74,6 +74,7 @@ void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFa
 void add_figures(report::MetricRow& row, const DriverFigures& figures) {
   row.values.emplace_back("environment/lost", double(figures.lost));
   row.values.emplace_back("environment/restarted", double(figures.restarted));
+  row.values.emplace_back("environment/forks_unmade", double(figures.forks_unmade));
   row.values.emplace_back(
       "perf/environment_answer_ms",
       1e3 * figures.answered_s / double(std::max<std::int64_t>(figures.turns, 1)));

@@ -14,10 +14,12 @@ namespace rollcall::run {
 namespace {
 
 constexpr std::array kForks = {
-    ForkRow{
-        "after_reply", "where the policy answers a reply and has become less sure",
-        /*hears_replies=*/true, /*reads_likeliest=*/false,
-        [](const RunConfig& c) { return make_after_reply({.vocabulary = c.sampling.vocab_size}); }},
+    ForkRow{"after_reply", "where the policy answers a reply and has become less sure",
+            /*hears_replies=*/true, /*reads_likeliest=*/false,
+            [](const RunConfig& c) {
+              expect(c.sampling.vocab_size > 1, "the tokenizer is read before a rule is made");
+              return make_after_reply({.vocabulary = c.sampling.vocab_size});
+            }},
     ForkRow{"top_entropy", "at the tokens of which the policy was least sure", false, false,
             [](const RunConfig&) { return make_top_entropy({}); }},
     ForkRow{"runner_up", "at tokens in whose place another one was nearly as probable", false, true,

@@ -25,7 +25,7 @@ struct ForkRow {
 const ForkRow& find_fork_rule(const std::string& name);
 std::vector<std::string> fork_rule_names();
 /// The rule that environment.forks names; null where it is empty. Throws ConfigError naming the
-/// nearest.
+/// nearest. sampling.vocab_size is set, as make_context() does.
 std::unique_ptr<const ForkRule> make_fork_rule(const RunConfig& config);
 /// GroupPlan::unforked of a group: environment.unforked or half of its rollouts, and 0, which is
 /// all, where nothing would be left to fork, where samples are named one by one, and for prompts of

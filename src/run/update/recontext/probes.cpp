@@ -5,6 +5,7 @@
 #include "base/numbers/hash.hpp"
 #include "method/columns.hpp"
 #include "run/context/more_positions.hpp"
+#include "run/context/prompt_book.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/run_context.hpp"
 #include "run/context/run_texts.hpp"
@@ -79,6 +80,9 @@ void check_probes(const RunConfig& config, const RunTexts& texts, std::int64_t p
   for (const Prompt& p : texts.prompts.train)
     for (std::size_t form = 0; form < texts.forms.size(); ++form)
       prompt = std::max(prompt, std::int64_t(prompt_tokens(texts, p, form).size()));
+  // Words behind the question, and help.
+  if (config.openings.as == "prompt" || texts.longest_with_help > 0)
+    prompt = std::max(prompt, longest_asked(config, texts, positions));
   const std::int64_t needed = prompt + config.sampling.max_new_tokens + opener +
                               std::max(config.probes.max_tokens, reference);
   require<ConfigError>(
@@ -109,23 +113,18 @@ std::vector<StepEnd> step_ends(const text::Tokenizer& tokenizer, const std::stri
 std::vector<Recontext> reference_questions(const RunTexts& texts, const std::string& opener,
                                            const StepBatch& batch, std::span<const StepEnd> ends) {
   const auto opening = texts.tokenizer->encode(opener);
+  const PromptBook book(texts, {});
   std::vector<Recontext> asked;
   for (const StepEnd& end : ends) {
     const Group& group = batch.groups[end.group];
-    const auto& prompt = group.rollouts[end.rollout].turns.front();
-    const auto& known = texts.prompts.train;
-    require(group.id.prompt.value < known.size() &&
-                prompt.tokens == prompt_tokens(texts, Purpose::train, group.id),
-            fmt::format("prompt {} of step {} is not the task's prompt of that number",
-                        group.id.prompt.value, group.id.step),
-            "its rollouts would be held against another prompt's reference answer",
-            "set task and text as the run did whose archive is trained from");
+    const Rollout& rollout = group.rollouts[end.rollout];
     Recontext& question = asked.emplace_back();
+    question.target = reference_tokens(texts, group.id.prompt);
+    expect_prompt(book, group, rollout);
     question.group = end.group, question.rollout = end.rollout;
-    question.context = prompt.tokens;
+    question.context = rollout.turns.front().tokens;
     const auto behind = shown(batch, end, opening);
     question.context.insert(question.context.end(), behind.begin(), behind.end());
-    question.target = reference_tokens(texts, group.id.prompt);
   }
   return asked;
 }

@@ -40,8 +40,8 @@ std::vector<StepEnd> step_ends(const text::Tokenizer& tokenizer, const std::stri
                                const StepBatch& batch);
 
 /// A question for each end: the reference answer of the prompt, behind the rollout up to there and
-/// `opener` (probes.opener). Throws InputError for a prompt that is not the task's prompt of its
-/// number.
+/// `opener` (probes.opener). The prompt is what the rollout was asked. Throws InputError as
+/// expect_prompt does.
 std::vector<Recontext> reference_questions(const RunTexts& texts, const std::string& opener,
                                            const StepBatch& batch, std::span<const StepEnd> ends);
 

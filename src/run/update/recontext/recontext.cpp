@@ -78,18 +78,6 @@ std::size_t policy_tokens_before(const Rollout& rollout, std::size_t turn) {
   return count;
 }
 
-/// Expects that the rollout began with the task's prompt. Conversations may begin with what their
-/// environment said instead.
-void expect_prompt(const RunConfig& config, const PromptBook& book, const Group& group,
-                   const Rollout& rollout) {
-  if (task::has_environment(config) || rollout.placed || is_expert(rollout)) return;
-  require(rollout.turns.front().tokens == book.tokens(Purpose::train, group.id, group.from),
-          fmt::format("prompt {} of step {} is not the task's prompt of that number",
-                      group.id.prompt.value, group.id.step),
-          "its rollouts would be held against another prompt's reference answer",
-          "set task and text as the run did whose archive is trained from");
-}
-
 std::vector<Recontext> gold_questions(const RunConfig& config, const RunTexts& texts,
                                       const StepBatch& batch) {
   const auto opener = texts.tokenizer->encode(config.probes.opener);
@@ -99,7 +87,8 @@ std::vector<Recontext> gold_questions(const RunConfig& config, const RunTexts& t
     const Group& group = batch.groups[g];
     const Rollout& rollout = group.rollouts[i];
     const auto reference = reference_tokens(texts, group.id.prompt);
-    expect_prompt(config, book, group, rollout);
+    // A conversation may begin with what its environment said.
+    if (!task::has_environment(config)) expect_prompt(book, group, rollout);
     const auto ask = [&](std::size_t turns, std::size_t place) {
       Recontext& question = questions.emplace_back();
       question.group = g, question.rollout = i, question.place = place;
@@ -251,6 +240,15 @@ std::vector<std::int32_t> reference_tokens(const RunTexts& texts, PromptId promp
           "its reference answer is not known",
           "set task and text as the run did whose archive is trained from");
   return texts.tokenizer->encode(text::first_accepted(known[prompt.value].answer));
+}
+
+void expect_prompt(const PromptBook& book, const Group& group, const Rollout& rollout) {
+  if (rollout.placed || rollout.opening != 0 || is_expert(rollout)) return;
+  require(rollout.turns.front().tokens == book.tokens(Purpose::train, group.id, group.from),
+          fmt::format("prompt {} of step {} is not the task's prompt of that number",
+                      group.id.prompt.value, group.id.step),
+          "its rollouts would be held against another prompt's reference answer",
+          "set task and text as the run did whose archive is trained from");
 }
 
 void check_recontext(const RunConfig& config, const RunTexts& texts, std::int64_t positions,

@@ -6,6 +6,7 @@
 #include "core/kept_tokens.hpp"
 #include "core/run_config.hpp"
 #include "method/method.hpp"
+#include "run/context/prompt_book.hpp"
 #include "run/context/run_texts.hpp"
 #include "run/step/step_batch.hpp"
 
@@ -47,6 +48,11 @@ std::int64_t longest_reference(const RunConfig& config, const RunTexts& texts,
                                const std::string& where);
 /// The reference answer of a training prompt, as the policy would write it.
 std::vector<std::int32_t> reference_tokens(const RunTexts& texts, PromptId prompt);
+
+/// Throws InputError for a rollout that was not asked the task's prompt of its number, with the help
+/// of its tier. What was asked otherwise on purpose is not compared: rollouts with words of
+/// [openings], of experts, and those that have moved here from another group.
+void expect_prompt(const PromptBook& book, const Group& group, const Rollout& rollout);
 
 /// A batch of one group for each question, which AuxiliaryModels runs as it runs any batch: the
 /// rollout's prompt where the context begins with it, the rest of the context as a turn of the
