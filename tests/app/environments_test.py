@@ -92,9 +92,7 @@ def killed_inside_a_conversation(harness):
 def resumed_after_its_end(harness):
     before = result(whole(harness))
     harness.ranks(3).train(whole(harness), *LONG, "--resume")
-    check({
-key: result(whole(harness))[key] for key in ("policy_sha256", "archive_sha256", "rollouts_total", "train_steps")} == {
-key: before[key] for key in ("policy_sha256", "archive_sha256", "rollouts_total", "train_steps")}, "a resume after the end changed the run")
+    check({key: result(whole(harness))[key] for key in ("policy_sha256", "archive_sha256", "rollouts_total", "train_steps")} == {key: before[key] for key in ("policy_sha256", "archive_sha256", "rollouts_total", "train_steps")}, "a resume after the end changed the run")
     harness.succeed("archive", "verify", whole(harness))
 
 
