@@ -144,6 +144,41 @@ Json step(const Json& given) {
   return answer;
 }
 
+Json turns(const Json& given) {
+  const Shape shape(given);
+  const std::int64_t said = given.at("said"), talks = shape.members;
+  Model& model = model_of(given);
+  const auto prompt_of = [&](std::int64_t talk, std::int64_t count) {
+    return random_tokens(std::size_t(count), model.config.vocab_size, unsigned(talk));
+  };
+  model::Team team(shape.threads);
+  Json answer;
+  team.lead(model::on_new_threads, [&] {
+    SamplingParams sampling;
+    sampling.max_new_tokens = 2 * shape.sampled;
+    model::DecodeSession session(*model.policy, sampling, team, model::kMostCacheBytes);
+    const auto play = [&] {
+      while (!session.idle()) session.advance(*model.policy);
+    };
+    std::vector<model::DecodeSession::Id> ids;
+    for (std::int64_t talk = 0; talk < talks; ++talk)
+      ids.push_back(session.open({.prompt = prompt_of(talk, shape.prompt),
+                                  .prompt_address = std::uint64_t(talk),
+                                  .most = shape.sampled},
+                                 0, 1, {}));
+    play();
+    const std::int64_t before = session.computed_tokens();
+    const auto start = Clock::now();
+    for (std::int64_t talk = 0; talk < talks; ++talk)
+      session.append(ids[std::size_t(talk)], prompt_of(talks + talk, said), shape.sampled);
+    play();
+    answer = {{"seconds", since(start)},
+              {"tokens", talks * (said + shape.sampled)},
+              {"computed", session.computed_tokens() - before}};
+  });
+  return answer;
+}
+
 Json makespan(const Json& given) {
   const auto lengths = given.at("lengths").get<std::vector<std::size_t>>();
   const std::int64_t slots = given.at("slots"),

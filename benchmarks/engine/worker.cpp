@@ -18,7 +18,8 @@ Json answer(const Json& given) {
       {"decode", rollcall::bench::decode},     {"step", rollcall::bench::step},
       {"makespan", rollcall::bench::makespan}, {"draw", rollcall::bench::draw},
       {"update", rollcall::bench::update},     {"linear", rollcall::bench::linear},
-      {"stream", rollcall::bench::stream},     {"fma", rollcall::bench::fma}};
+      {"stream", rollcall::bench::stream},     {"fma", rollcall::bench::fma},
+      {"turns", rollcall::bench::turns}};
   return kinds.at(given.at("kind").get<std::string>())(given);
 }
 
@@ -40,7 +41,7 @@ int one_of_each() {
   const Json rollouts{{"config", config}, {"threads", 2}, {"groups", 2},
                       {"members", 3},     {"prompt", 5},  {"new", 4}};
   for (const char* kind :
-       {"decode", "step", "makespan", "draw", "update", "linear", "stream", "fma"}) {
+       {"decode", "step", "makespan", "draw", "update", "linear", "stream", "fma", "turns"}) {
     for (const char* by : {"rollcall", "rollcall_bf16", "aten_fp32", "aten_bf16"}) {
       Json given = rollouts;
       given.update({{"kind", kind},
@@ -51,6 +52,7 @@ int one_of_each() {
                     {"bytes", 1 << 20},
                     {"lengths", {3, 1, 20, 4}},
                     {"slots", 2},
+                    {"said", 7},
                     {"vocab", 3000},
                     {"spread", 1.0},
                     {"top_p", 0.9}});

@@ -17,6 +17,10 @@ Json decode(const Json& given);
 /// `new` steps of a session whose `members` samples of one prompt are all live; the prompt's own
 /// time is left out. Answer: seconds, tokens, cache_bytes.
 Json step(const Json& given);
+/// The second turn of `members` conversations, whose first one has a prompt of `prompt` tokens and
+/// `new` sampled ones: `said` tokens are told, then `new` sampled. Answer: seconds, tokens (told and
+/// sampled), computed (tokens that the session ran for them).
+Json turns(const Json& given);
 /// Sequences of `lengths` tokens in a session with `slots` live rows. Answer: seconds, tokens,
 /// advances (steps taken) and the least that any order could take.
 Json makespan(const Json& given);

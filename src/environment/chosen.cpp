@@ -22,9 +22,11 @@ std::vector<const ToolRow*> tools_of(const RunConfig& config) {
   return tools;
 }
 
-bool has_slow_tool(const RunConfig& config) {
+/// Whether one of the tools has a property.
+bool has_tool(const RunConfig& config, bool ToolRow::*property) {
   const auto tools = tools_of(config);
-  return std::any_of(tools.begin(), tools.end(), [](const ToolRow* tool) { return tool->slow; });
+  return std::any_of(tools.begin(), tools.end(),
+                     [property](const ToolRow* tool) { return tool->*property; });
 }
 
 }  // namespace
@@ -43,12 +45,12 @@ std::unique_ptr<const Environment> make_environment(const RunConfig& config,
 bool answers_slowly(const RunConfig& config) {
   const std::string name = task::built_in_environment(config);
   if (name.empty()) return false;
-  return name == kToolsName ? has_slow_tool(config) : find_environment(name).slow;
+  return name == kToolsName ? has_tool(config, &ToolRow::slow) : find_environment(name).slow;
 }
 
 bool needs_sandbox(const RunConfig& config) {
   const EnvironmentSection& section = config.environment;
-  return section.command.empty() ? has_slow_tool(config) : section.sandbox;
+  return section.command.empty() ? has_tool(config, &ToolRow::runs_programs) : section.sandbox;
 }
 
 std::string tool_schemas(const RunConfig& config) {

@@ -57,7 +57,13 @@ class Tools final : public Environment {
       answer.done = true;
       if (text::trim(said.spoken).empty()) answer.flags = turn_flag::void_turn;
     } else {
-      carry_out(said.calls, answer);
+      answer.kind = 1;
+      for (const text::ToolCall& call : said.calls) {
+        const ToolResult result = carried_out(call);
+        if (result.lost) return {.reason = result.text, .loss = Loss::told};
+        if (result.failed) answer.flags |= turn_flag::error;
+        answer.text += (answer.text.empty() ? "" : "\n") + result.text;
+      }
     }
     return answer;
   }
@@ -67,14 +73,9 @@ class Tools final : public Environment {
     return {.reason = "the state is no number of turns", .loss = Loss::malformed};
   }
 
-  void carry_out(const std::vector<text::ToolCall>& calls, Answer& answer) const {
-    answer.kind = 1;
-    for (const text::ToolCall& call : calls) {
-      const auto at = std::find(names_.begin(), names_.end(), call.name) - names_.begin();
-      const ToolResult result = tools_[std::size_t(at)]->call(call.arguments, index_);
-      if (result.failed) answer.flags |= turn_flag::error;
-      answer.text += (answer.text.empty() ? "" : "\n") + result.text;
-    }
+  ToolResult carried_out(const text::ToolCall& call) const {
+    const auto at = std::find(names_.begin(), names_.end(), call.name) - names_.begin();
+    return tools_[std::size_t(at)]->call(call.arguments, index_);
   }
 
   std::vector<const ToolRow*> tools_;

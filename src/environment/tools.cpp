@@ -5,6 +5,8 @@
 #include "base/text/json.hpp"
 #include "environment/tool.hpp"
 #include "reward/expression.hpp"
+#include "sandbox/sandbox.hpp"
+#include "text/tokenizer/text_files.hpp"
 
 #include <fmt/format.h>
 
@@ -93,9 +95,47 @@ ToolResult find_lines(std::string_view arguments, std::string_view index) {
   return {text.empty() ? "No line has any of these words." : text};
 }
 
+constexpr const char* kPython =
+    R"({"type":"function","function":{"name":"python","description":"Runs a Python program without network and returns what it prints.",)"
+    R"("parameters":{"type":"object","properties":{"code":{"type":"string","description":"The program; it must print its results"}},"required":["code"]}}})";
+constexpr std::size_t kShownErrors = 400;  // bytes at the end of standard error
+
+/// A text without the line feeds at its end.
+std::string_view without_end(std::string_view text) {
+  return text.substr(0, text.find_last_not_of('\n') + 1);
+}
+
+std::string_view last_bytes(std::string_view text, std::size_t count) {
+  return text.substr(text.size() - std::min(text.size(), count));
+}
+
+ToolResult run_python(std::string_view arguments, std::string_view) {
+  using sandbox::End;
+  std::string fault;
+  const auto code = only_text(arguments, "code", fault);
+  if (!code) return {fault, true};
+  const sandbox::Sandbox* sandbox = sandbox::started();
+  if (sandbox == nullptr) return {.text = "the sandbox was not started", .lost = true};
+  const sandbox::Outcome outcome = sandbox->run(sandbox::python(*code));
+  if (outcome.end == End::sandbox_error || outcome.starved)
+    return {.text = "the sandbox failed: " + outcome.reason, .lost = true};
+  std::string text(without_end(outcome.out));
+  const auto say = [&text](std::string_view more) {
+    if (!more.empty()) text.append(text.empty() ? "" : "\n").append(more);
+  };
+  say(last_bytes(without_end(outcome.err), kShownErrors));
+  if (outcome.end != End::passed && outcome.end != End::failed)
+    say(fmt::format("The program was ended: {}.", outcome.reason.empty()
+                                                      ? sandbox::name_of(outcome.end)
+                                                      : outcome.reason.c_str()));
+  if (text.empty()) text = "The program printed nothing.";
+  return {text::valid_utf8(text), outcome.end != End::passed};
+}
+
 constexpr std::array kTools = {
-    ToolRow{"calculator", kCalculator, false, calculate},
-    ToolRow{"search", kSearch, true, find_lines},  // it reads the whole index
+    ToolRow{"calculator", kCalculator, false, false, calculate},
+    ToolRow{"search", kSearch, true, false, find_lines},  // it reads the whole index
+    ToolRow{"python", kPython, true, true, run_python},
 };
 
 }  // namespace

@@ -191,7 +191,7 @@ def quoted_settings(harness):
 BESIDE = {
     "judge.": ["judge.model=RUN"], "reward.": ["task.format_weight=0", 'reward.command=["true"]'], "reward.verifier": ["reward.command=[]"],
     "environment.tools": ["environment.name=tools"], "environment.index": ["environment.name=tools", 'environment.tools=["search"]'],
-    "replay.": ["replay.share=0.5"], "self_judging.": ["self_judging.share=0.5"],
+    "hints.": ["scheduler.policy=ghpo"], "replay.": ["replay.share=0.5"], "self_judging.": ["self_judging.share=0.5"],
     "sft.thought_dropout": ['task.forms=["think"]'],
     "task.name": ["task.file=QUESTIONS"], "train.rollouts_per_prompt": ["scheduler.max_rollouts=64"],
     "objective.recipe": ["judge.model=RUN", "judge.component=votes"], "objective.knobs.kl_anchor": ["objective.pieces.regularizer=kl", "train.mini_batches=2"],
@@ -199,7 +199,7 @@ BESIDE = {
 }
 OF_THE_READER = {"judge.model", "model.path", "run.dir", "task.file"}  # folders and files that are not here
 ALONE = ("environment.", "objective.", "reward.", "task.")  # settings of one section that do not go together
-APART = ("judge", "replay", "self_judging")  # sections that do not go with others
+APART = ("hints", "judge", "openings", "replay", "second_pass", "self_judging")  # sections that do not go with others
 
 
 # What is said of a setting that needs others, of which a page need not speak.

@@ -132,6 +132,17 @@ def tools_are_shown_called_and_answered(harness):
     check(metrics(run)[0]["turns/told_tokens_mean"] > 0, "nothing was told")
 
 
+def programs_run_in_the_sandbox(harness):
+    """Every answer begins with a program, and is told what it prints."""
+    code = '<tool_call>\n{"name": "python", "arguments": {"code": "print(6 * 7)"}}\n</tool_call>'
+    calls = with_tools(harness, *sets(task__name="arithmetic", task__min_level=1, task__max_level=1, environment__name="tools", environment__tools='["python"]', openings__texts=json.dumps([code]), train__steps=1))
+    run = train(harness, "python", *calls)
+    same_end(train(harness, "python_2", *calls, *sets(sandbox__workers=3), ranks=2), run)
+    called = [turn for rollout in rollouts_of(harness, run) for turn in actions_of(rollout) if turn["kind"] == 1]
+    check(called and all("error" not in turn["flags"] for turn in called), f"no answer ran a program: {rollouts_of(harness, run)[0]}")
+    check(metrics(run)[0]["environment/lost"] == 0, f"{metrics(run)}")
+
+
 def templates_that_rewrite_are_refused(harness):
     """One that drops the thoughts of earlier turns as soon as a user speaks, and shows what a tool says without that."""
     words = ["train", harness.tiny, "--set", f"run.dir={harness.work / 'refused'}", *with_tools(harness, *of_row("key_door"))]
@@ -147,5 +158,5 @@ def the_plan_says_how_long(harness):
     check("a conversation" not in harness.succeed("plan", harness.tiny), "a plan of single answers speaks of conversations")
 
 
-main(every_row_trains_alike, key_door_is_the_same_on_any_ranks_and_threads, killed_inside_a_conversation, its_archive_trains_the_same, evaluations_talk, resumed_after_its_end, tools_are_shown_called_and_answered,
+main(every_row_trains_alike, key_door_is_the_same_on_any_ranks_and_threads, killed_inside_a_conversation, its_archive_trains_the_same, evaluations_talk, resumed_after_its_end, tools_are_shown_called_and_answered, programs_run_in_the_sandbox,
      templates_that_rewrite_are_refused, the_plan_says_how_long)

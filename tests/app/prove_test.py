@@ -21,6 +21,16 @@ def a_run_is_proved(harness):
     check(not (harness.work / "good.prove").exists(), "its folder is left behind")
 
 
+def conversations_are_proved(harness):
+    """Conversations with an environment, the walks of frozen_lake: the same bits after kills and on other ranks."""
+    walk = sets(task__name="frozen_lake", task__min_level=2, task__max_level=3, task__format_weight=0, model__max_position_embeddings=256, sampling__max_new_tokens=48, sampling__turn_tokens=8,
+                environment__max_turns=6, run__dir=harness.work / "walk")
+    out = harness.succeed("prove", harness.tiny, *launcher(harness), "--ranks", "1,3", "--seconds", "20", "--seed", "7", *walk)
+    check(re.match(r"identical: (\d+) runs, (\d+) kills, one policy ", out.splitlines()[-1]), f"not identical:\n{out}")
+    moved = re.search(r"the weights in (\d+), rewards within a step in (\d+)", out)
+    check(moved and all(int(n) > 0 for n in moved.groups()), f"nothing moved:\n{out}")
+
+
 def other_bits_are_found(harness):
     """The ranks of the second count round down: other weights, and the first difference is named."""
     library = os.environ.get("ROLLCALL_ROUNDS_DOWN", "")
@@ -83,4 +93,4 @@ def commands():
                 pass
 
 
-main(a_run_is_proved, a_run_that_moves_nothing_proves_nothing, other_bits_are_found, what_cannot_be_run_is_told, an_interrupt_leaves_no_runs)
+main(a_run_is_proved, conversations_are_proved, a_run_that_moves_nothing_proves_nothing, other_bits_are_found, what_cannot_be_run_is_told, an_interrupt_leaves_no_runs)

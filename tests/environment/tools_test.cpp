@@ -1,6 +1,8 @@
 // Tools: what calls return, and conversations in which the policy calls them.
 #include "base/errors/error.hpp"
+#include "environment/chosen.hpp"
 #include "environment/tool.hpp"
+#include "sandbox/sandbox.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -40,8 +42,64 @@ TEST(Search, FindsTheLinesThatShareMostWords) {
   EXPECT_EQ(called("search", R"({"query":"..."})", index), "No line has any of these words.");
 }
 
+/// Programs run in the sandbox of this process.
+class Python : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {  // before any thread
+    if (sandbox::started() == nullptr)
+      sandbox::start({.limits = {.cpu_s = 1, .wall_s = 60}, .allow_landlock = true, .workers = 2});
+  }
+  static ToolResult run(const std::string& code) {
+    return find_tool("python").call(nlohmann::json{{"code", code}}.dump(), {});
+  }
+};
+
+TEST_F(Python, SaysWhatTheProgramPrints) {
+  const ToolResult sum = run("print('  one')\nprint(345 * 678)");
+  EXPECT_EQ(sum.text, "  one\n233910");
+  EXPECT_FALSE(sum.failed || sum.lost);
+  EXPECT_EQ(run("x = 1").text, "The program printed nothing.");
+  EXPECT_EQ(run("import sys; sys.stdout.buffer.write(b'a\\xffb')").text,
+            "a\xEF\xBF\xBD"
+            "b");
+}
+
+TEST_F(Python, ShowsTheEndOfStandardError) {
+  const ToolResult broken =
+      run("print(1)\nimport sys\nsys.stderr.write('x' * 500 + 'the end')\n"
+          "sys.exit(3)");
+  EXPECT_TRUE(broken.failed);
+  EXPECT_FALSE(broken.lost);
+  EXPECT_EQ(broken.text, "1\n" + std::string(393, 'x') + "the end");
+  const ToolResult raised = run("1/0");
+  EXPECT_TRUE(raised.failed && raised.text.ends_with("ZeroDivisionError: division by zero"))
+      << raised.text;
+}
+
+TEST_F(Python, SaysWhichLimitEndedTheProgram) {
+  const ToolResult endless = run("print('begun', flush=True)\nwhile True: pass");
+  EXPECT_TRUE(endless.failed && !endless.lost);
+  EXPECT_EQ(endless.text, "begun\nThe program was ended: processor time: 1 s.");
+}
+
+TEST_F(Python, TakesCodeAlone) {
+  const std::string said = called("python", R"({"program":"print(1)"})");
+  EXPECT_EQ(said, R"(failed: The arguments must be {"code": a text} and nothing else.)");
+}
+
+TEST(Tools, OnlyProgramsNeedTheSandbox) {
+  RunConfig config;
+  config.environment.name = kToolsName;
+  config.environment.tools = {"calculator"};
+  EXPECT_FALSE(answers_slowly(config) || needs_sandbox(config));
+  config.environment.tools = {"calculator", "search"};
+  EXPECT_TRUE(answers_slowly(config) && !needs_sandbox(config));
+  config.environment.tools = {"python"};
+  EXPECT_TRUE(answers_slowly(config) && needs_sandbox(config));
+}
+
 TEST(Tools, SchemasAreJsonThatNamesTheTool) {
-  for (const char* name : {"calculator", "search"}) {
+  for (const char* name : {"calculator", "search", "python"}) {
     const auto schema = nlohmann::json::parse(find_tool(name).schema);
     EXPECT_EQ(schema.at("function").at("name"), name);
     EXPECT_EQ(schema.at("function").at("parameters").at("required").size(), 1U);
@@ -88,6 +146,18 @@ TEST_F(Conversation, SeveralCallsAreAnsweredInTheirOrder) {
             R"(<tool_call>{"name":"calculator","arguments":{"expression":"1/0"}}</tool_call>)");
   EXPECT_TRUE(two.text.starts_with("one line\nThis is no expression")) << two.text;
   EXPECT_EQ(two.flags, turn_flag::error);
+}
+
+/// A tool whose sandbox fails, which no program can bring about.
+ToolResult fail(std::string_view, std::string_view) { return {.text = "it broke", .lost = true}; }
+
+TEST_F(Conversation, IsLostWithACallOfWhichNothingIsKnown) {
+  const ToolRow broken{"broken", "{}", true, true, fail};
+  const auto tools = make_tools({&broken}, text::CallForm::hermes, "");
+  const Answer lost =
+      tools->step(prompt_, "0", R"(<tool_call>{"name":"broken","arguments":{}}</tool_call>)", 1, 0);
+  EXPECT_EQ(lost.loss, Loss::told);
+  EXPECT_EQ(lost.reason, "it broke");
 }
 
 TEST_F(Conversation, FlagsWhatIsNeitherCallNorAnswer) {
