@@ -9,6 +9,7 @@
 #include "core/settings_text.hpp"
 #include "run/folder/grader_files.hpp"
 #include "run/folder/recorded_settings.hpp"
+#include "run/folder/run_folder.hpp"
 #include "task/answer_source.hpp"
 #include "task/rows/file_list.hpp"
 
