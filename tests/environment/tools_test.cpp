@@ -59,7 +59,7 @@ TEST_F(Python, SaysWhatTheProgramPrints) {
   EXPECT_EQ(sum.text, "  one\n233910");
   EXPECT_FALSE(sum.failed || sum.lost);
   EXPECT_EQ(run("x = 1").text, "The program printed nothing.");
-  EXPECT_EQ(run("import sys; sys.stdout.buffer.write(b'a\\xffb')").text,
+  EXPECT_EQ(run("import os; os.write(1, b'a\\xffb')").text,
             "a\xEF\xBF\xBD"
             "b");
 }
@@ -79,11 +79,13 @@ TEST_F(Python, ShowsTheEndOfStandardError) {
 TEST_F(Python, SaysWhichLimitEndedTheProgram) {
   const ToolResult endless = run("print('begun', flush=True)\nwhile True: pass");
   EXPECT_TRUE(endless.failed && !endless.lost);
-  EXPECT_EQ(endless.text, "begun\nThe program was ended: processor time: 1 s.");
+  EXPECT_TRUE(endless.text.starts_with("begun\n") &&
+              endless.text.ends_with("The program was ended: processor time: 1 s."))
+      << endless.text;
 }
 
 TEST_F(Python, TakesCodeAlone) {
-  const std::string said = called("python", R"({"program":"print(1)"})");
+  const std::string said = called("python", R"({"program":"1"})");
   EXPECT_EQ(said, R"(failed: The arguments must be {"code": a text} and nothing else.)");
 }
 
