@@ -56,8 +56,12 @@ def every_row_trains_alike(harness):
     lengths = {len(actions_of(rollout)) for rollout in spoken}
     check({1, 2, 3} <= lengths, f"conversations have {lengths} turns")
     check({rollout["finish"] for rollout in spoken} <= {"stop", "length", "turns"} and any(rollout["finish"] == "turns" for rollout in spoken), "no conversation ended at the limit of turns")
-    paid = [rollout for rollout in spoken if any(turn["reward"] for turn in rollout["turns"])]
-    check(paid and all(abs(sum(turn["reward"] for turn in rollout["turns"]) - rollout["reward"]) < 1e-9 for rollout in paid), f"{len(paid)} rollouts were paid, and not the sum of their turns")
+
+
+def what_turns_are_paid_is_the_reward(harness):
+    run = train(harness, "paid", *SHORT, *sets(task__name="frozen_lake", task__max_level=2, environment__max_turns=8, sampling__turn_tokens=8, sft__steps=100))
+    paid = [rollout for rollout in rollouts_of(harness, run) if any(turn["reward"] for turn in rollout["turns"])]
+    check(len(paid) > 3 and all(abs(sum(turn["reward"] for turn in rollout["turns"]) - rollout["reward"]) < 1e-9 for rollout in paid), f"{len(paid)} rollouts were paid, and not the sum of their turns")
 
 
 def key_door_is_the_same_on_any_ranks_and_threads(harness):
@@ -158,5 +162,5 @@ def the_plan_says_how_long(harness):
     check("a conversation" not in harness.succeed("plan", harness.tiny), "a plan of single answers speaks of conversations")
 
 
-main(every_row_trains_alike, key_door_is_the_same_on_any_ranks_and_threads, killed_inside_a_conversation, its_archive_trains_the_same, evaluations_talk, resumed_after_its_end, tools_are_shown_called_and_answered, programs_run_in_the_sandbox,
+main(every_row_trains_alike, what_turns_are_paid_is_the_reward, key_door_is_the_same_on_any_ranks_and_threads, killed_inside_a_conversation, its_archive_trains_the_same, evaluations_talk, resumed_after_its_end, tools_are_shown_called_and_answered, programs_run_in_the_sandbox,
      templates_that_rewrite_are_refused, the_plan_says_how_long)

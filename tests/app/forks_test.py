@@ -6,7 +6,7 @@ import json
 from harness import check, main, result, sets
 
 ROLLOUTS, UNFORKED = 6, 2
-SMALL = sets(sft__steps=20, train__steps=3, train__rollouts_per_prompt=ROLLOUTS, eval__before="false", eval__after="false", archive__pack_every=3)
+SMALL = sets(sft__steps=20, train__steps=3, train__rollouts_per_prompt=ROLLOUTS, scheduler__policy="uniform", scheduler__min_rollouts=ROLLOUTS, scheduler__max_rollouts=ROLLOUTS, eval__before="false", eval__after="false", archive__pack_every=3)
 FORKS = sets(environment__forks="top_entropy", environment__unforked=UNFORKED)
 
 
@@ -61,7 +61,7 @@ def trees_and_other_rules_train(harness):
     whole = result(train(harness, "whole", *FORKS))["policy_sha256"]
     tree = train(harness, "tree", *FORKS, *sets(objective__pieces__advantage="tree_center"))
     check(result(tree)["policy_sha256"] != whole, "tree_center changes nothing")
-    second = train(harness, "second", *sets(environment__forks="runner_up"))
+    second = train(harness, "second", *sets(environment__forks="runner_up", sft__steps=60))  # then single tokens are likely
     check(any("fork" in line for group in groups_of(harness, second).values() for line in group.values()), "runner_up forks nowhere")
 
 
