@@ -184,7 +184,7 @@ def an_evaluation_stops_while_it_judges(harness):
     grader.write_text(f"import json, sys, time\nfor line in sys.stdin:\n    open({str(asked)!r}, 'a').write('x')\n    time.sleep(0.3)\n"
                       "    print(json.dumps({'id': json.loads(line)['id'], 'score': 1, 'correct': True}), flush=True)\n")
     command = json.dumps([sys.executable, str(grader)])
-    process = harness.start("eval", run_of(harness), "--out", out, *sets(eval__samples=200, reward__command=command, reward__processes=1, run__threads=1))
+    process = harness.start("eval", run_of(harness), "--out", out, *sets(eval__samples=200, reward__verifier="", reward__command=command, reward__processes=1, run__threads=1))
     deadline = time.monotonic() + 60
     while (not asked.exists() or asked.stat().st_size < 4) and time.monotonic() < deadline:  # the first reference, and then answers
         time.sleep(0.05)

@@ -140,7 +140,7 @@ ROWS = [
     ("a draw on another machine", TRAIN + "--set second_pass.kind=pool --set second_pass.numerics=cuda_bf16_sliced8", 2, "on its host or on its device"),
     ("nothing left of the task", TRAIN + "--set second_pass.buffer=0.5 --set self_judging.share=0.5", 2, "less than a tenth of a step's prompts"),
     ("turns of single answers", TRAIN + "--set environment.max_turns=3", 2, "environment.max_turns is set, but answers are single turns"),
-    ("exits of lone answers", TRAIN + "--set openings.exit=So --set train.rollouts_per_prompt=1", 2, "would leave the first one's way"),
+    ("exits of lone answers", TRAIN + "--set openings.exit=So --set train.rollouts_per_prompt=1 --set scheduler.min_rollouts=1", 2, "would leave the first one's way"),
     ("an environment misspelt", TRAIN + "--set environment.name=key_dor", 2, "did you mean key_door?"),
     ("an environment of another task", TRAIN + "--set environment.name=key_door", 2, "plays the prompts of the task key_door alone"),
     ("an environment that is no program", TRAIN + "--set environment.command=[\"/nowhere\"]", 2, "environment.command begins with /nowhere"),
