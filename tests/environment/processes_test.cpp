@@ -91,8 +91,8 @@ TEST(Processes, EachFailureCostsItsOwnConversation) {
         << number << ": " << answer.reason;
     EXPECT_EQ(answer.reward, answer.loss == Loss::none ? 1.0 : 0.0) << number;
     EXPECT_EQ(answer.reason.empty(), answer.loss == Loss::none) << number;
-    if (answer.loss == Loss::clock)
-      EXPECT_TRUE(answer.reason.ends_with(" s alone in a process")) << answer.reason;
+    EXPECT_EQ(answer.reason.ends_with(" s alone in a process"), answer.loss == Loss::clock)
+        << answer.reason;
   }
 }
 
