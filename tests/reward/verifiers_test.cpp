@@ -198,7 +198,7 @@ TEST(MarkedAnswer, FormatIsTheMeanOfThree) {
 }
 
 TEST(Verifiers, ComponentsBeginWithCorrectAndFormat) {
-  EXPECT_EQ(verifier_names().size(), 17U);
+  EXPECT_EQ(verifier_names().size(), 18U);
   for (const auto& name : verifier_names()) {
     EXPECT_EQ(find_verifier(name).components.at(0), "correct");
     EXPECT_EQ(find_verifier(name).components.at(1), "format");

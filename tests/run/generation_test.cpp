@@ -208,7 +208,7 @@ TEST(GenerationStage, ExitsLeaveTheWayOfTheFirstRollout) {
     }
   }
   EXPECT_GT(exits, 0U);
-  plan.purpose = Purpose::validation;
+  plan.purpose = Purpose::validation, plan.groups.resize(1);
   for (const Rollout& one : driven(context, plan).groups.at(0).rollouts) EXPECT_EQ(one.parent, -1);
 }
 

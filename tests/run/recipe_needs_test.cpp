@@ -123,8 +123,8 @@ TEST(Control, IsRefusedWherePromptsAreMadeOfVerdictsOrAnotherModelTeaches) {
       if (command != nullptr) c.environment.command = {command};
     };
   };
-  EXPECT_NE(control(talks("./world")).find("pays for single turns"), std::string::npos);
-  EXPECT_EQ(control(talks(nullptr)), "") << "its turns are paid the permuted rewards";
+  for (const char* command : {"./world", static_cast<const char*>(nullptr)})
+    EXPECT_EQ(control(talks(command)), "") << "what turns are paid is permuted with the verdicts";
 }
 
 TEST(RecipeNeeds, ARowOfReplayHasItsChoiceAndItsOldPolicy) {
@@ -400,11 +400,11 @@ TEST(RewardScale, IsToldWhereAConstantIsOnAnother) {
     return reward_scale_told(config, *method_of(config));
   };
   for (const auto& [recipe, says] : std::vector<std::pair<std::string, std::string>>{
-           {"ngrpo", "best_reward = 1"},
-           {"bnpo", "reward_high = 1"},
-           {"v0-5", "reward_high = 1"},
-           {"cgpo-mixture-of-judges", "reference_reward = 1"},
-           {"topr", "baseline = 0.5"},
+           {"ngrpo", "1 for the largest reward (best_reward)"},
+           {"bnpo", "1 for the largest reward (reward_high)"},
+           {"v0-5", "1 for the largest reward (reward_high)"},
+           {"cgpo-mixture-of-judges", "1 for the largest reward (reference_reward)"},
+           {"topr", "1 for the largest reward (baseline)"},
            {"spo-single-stream", "shares of right answers"},
            {"mssr", "shares of right answers"},
            {"a-lol", "shares of right answers"}}) {

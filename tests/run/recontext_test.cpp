@@ -223,7 +223,7 @@ TEST_F(RecontextTest, SettingsThatDoNotFitAreRefused) {
   EXPECT_EQ(refusal(context), "");
   EXPECT_THAT(refusal(make(folder.path(), {"environment.max_tokens=0"})),
               HasSubstr("set environment.max_tokens to at most"));
-  EXPECT_THAT(refusal(make(folder.path(), {"environment.max_tokens=250"})), HasSubstr("positions"));
+  EXPECT_THAT(refusal(make(folder.path(), {"environment.max_tokens=240"})), HasSubstr("positions"));
   EXPECT_THAT(refusal(make(folder.path(), {"task.name=tags", "model.max_position_embeddings=512"})),
               HasSubstr("holds its reference answer"));
 }

@@ -202,7 +202,7 @@ TEST(StartChecks, ExitsNeedOneRoundOfAnswersOfOneTurn) {
            {"environment.forks=after_reply", "so is environment.forks"},
            {"train.rollouts_per_prompt=1", "train.rollouts_per_prompt is 1"},
            {"task.name=key_door", "task.name is key_door"}})
-    EXPECT_THAT(refusal({"openings.exit=So", setting}),
+    EXPECT_THAT(refusal({"openings.exit=So", "scheduler.min_rollouts=1", setting}),
                 AllOf(HasSubstr("openings.exit is set"), HasSubstr(says)));
 }
 

@@ -21,6 +21,7 @@ RunConfig config_of(const std::string& recipe, const method::Settings& pieces, c
   RunConfig config;
   config.objective.recipe = recipe, config.objective.pieces = pieces;
   config.objective.knobs = knobs;
+  config.scheduler.policy = "uniform";  // whose groups are all as large
   config.train.mini_batches = config.train.epochs = 1, config.train.rollouts_per_prompt = 8;
   config.sampling.max_new_tokens = 1000;
   change(config);

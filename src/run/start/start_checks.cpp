@@ -332,7 +332,8 @@ std::string reward_scale_told(const RunConfig& c, const method::Objective& objec
   for (const auto& [piece, setting, reward] : objective.largest_rewards()) {
     if (!is_command && reward == largest) continue;
     pieces.push_back(setting.empty() ? piece + " compares it with shares of right answers"
-                                     : fmt::format("{} goes by {} = {}", piece, setting, reward));
+                                     : fmt::format("{} takes {} for the largest reward ({})", piece,
+                                                   reward, setting));
     if (!setting.empty()) keys.push_back("objective.knobs." + setting);
   }
   if (pieces.empty()) return {};
