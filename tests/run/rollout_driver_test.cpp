@@ -241,10 +241,10 @@ TEST(RolloutDriver, ALossBeforeAStopIsRepeated) {
   auto losing = std::make_unique<Scripted>();
   losing->losses = with_fault;
   const RolloutShard lost = RolloutDriver(context, std::move(losing)).run(plan, 0);
-  ScoredShard scores{Purpose::train, 9, 0, 0, {}, {}};
+  ScoredShard scores{Purpose::train, 9, 0, 0, {"correct"}, {}};
   for (const Group& group : lost.groups)
     for (auto& made = scores.scores.emplace_back(); const Rollout& rollout : group.rollouts)
-      made.push_back({.components = {}, .undecided = rollout.finish == FinishReason::lost});
+      made.push_back({.components = {0.0}, .undecided = rollout.finish == FinishReason::lost});
   const auto file =
       io::draft_scored(lost, PromptBook(context.texts, {}).stored(lost), scores, context.identity);
   (void)io::publish(folder.path(), file);

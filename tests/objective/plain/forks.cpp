@@ -48,11 +48,14 @@ Column tree_center(const PlainStep& s) {
           if (s.rollouts[j].group == s.rollouts[i].group && depth_of(s, j, u) == depth)
             seen.insert(sharing(s, j, u));
       double mean = 0, squares = 0;
+      std::set<double> values;
+      for (const auto& leaves : seen) values.insert(value_of(s, leaves));
       for (const auto& leaves : seen) mean += value_of(s, leaves) / double(seen.size());
       for (const auto& leaves : seen) squares += std::pow(value_of(s, leaves) - mean, 2);
       const double spread = std::sqrt(squares / double(seen.size() - 1)),
                    shared = s.choice("tree_shared", "once") == "once" ? double(own.size()) : 1.0;
-      all.push_back(seen.size() < 2
+      all.push_back(values.size() <
+                            2  // equal values have no distance, whatever their sum rounds to
                         ? 0.0
                         : (value_of(s, own) - mean) / (spread + s.knob("adv_eps", 1e-6)) / shared);
     }

@@ -129,7 +129,13 @@ Column turn_center(const PlainStep& s) {
                  e = outcome == "zero"     ? 0.0
                      : outcome == "center" ? centred
                                            : centred / (m.size > 1 ? m.spread + eps : 1.0);
-    const auto whole = company(turns.size(), k, [](std::size_t, std::size_t) { return true; });
+    // a turn without tokens is compared with none
+    const auto whole = company(turns.size(), k, [&](std::size_t one, std::size_t other) {
+      const auto length = [&](std::size_t t) {
+        return s.rollouts[turns[t].rollout].all_turns()[turns[t].index].length;
+      };
+      return one == other || (length(one) > 0 && length(other) > 0);
+    });
     const double z = against(x, k, whole, "standard", keeps, eps),
                  a = s.knob("outcome_weight", 1) * e + s.knob("turn_weight", 1) * c[k] +
                      s.knob("whole_weight", 0) * z;
