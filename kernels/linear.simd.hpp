@@ -30,8 +30,8 @@ struct Ahead {
   std::int64_t step;
 };
 
-/// With only one tile of rows memory is the limit. The tile prefetches weights that are this number
-/// of bytes ahead, also beyond the end of a product, where the weights of the next product are.
+/// With only one tile of rows, memory is the limit. The tile prefetches weights this many bytes
+/// ahead, even beyond the end of a product, where the next product's weights are.
 inline constexpr std::int64_t kFarAheadBytes = 32768;
 
 /// Computes y[row .. row+kRows) for the kPanels panels from `panel` on.

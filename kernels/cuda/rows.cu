@@ -1,6 +1,6 @@
-// Operations by row or by element: embedding, norm, rotary embedding and SwiGLU. Where a row is
-// summed, a block computes it. Otherwise a thread computes one or two elements. Sums over rows are
-// made in runs of kNormRows.
+// Row-wise and element-wise operations: embedding, norm, rotary embedding and SwiGLU. A block
+// computes each row that is summed. Otherwise a thread computes one or two elements. Sums over rows
+// are computed in runs of kNormRows.
 #include "kernels/cuda/device.cuh"
 
 #include <stdexcept>

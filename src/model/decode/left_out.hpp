@@ -1,5 +1,5 @@
-// Private to the model: the softmax over some tokens of the vocabulary. It is computed as the
-// softmax over all of them, with the other logits set far below.
+// Private to the model: the softmax over part of the vocabulary, computed as a softmax over all of
+// it with the other logits set far below.
 #pragma once
 
 #include <algorithm>

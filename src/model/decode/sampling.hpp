@@ -11,7 +11,7 @@
 
 namespace rollcall::model {
 
-/// A row of logits with what kernels::KernelSet::token_columns computed of it.
+/// A row of logits with what kernels::KernelSet::token_columns computed from it.
 struct RowOfLogits {
   const float* logits;               ///< [vocab]
   const kernels::BlockMass* blocks;  ///< [vocabulary_blocks(vocab)], at the inverse temperature of
@@ -22,10 +22,9 @@ struct RowOfLogits {
 /// Throws ConfigError where no token can be drawn with these settings.
 void check_sampling(const SamplingParams& params);
 
-/// Draws by inverse CDF, from the ids that the tokenizer has. A draw chooses the block of the
-/// vocabulary by its mass, then the token inside. Greedy sampling takes the most probable token,
-/// and of equals the one with the lowest id. Not shared between threads, because it holds scratch
-/// memory.
+/// Samples by inverse CDF from the ids that the tokenizer has. A draw chooses a block of the
+/// vocabulary by its mass, then a token inside it. Greedy sampling takes the most probable token,
+/// and the lowest id in a tie. Not thread-safe, because it holds scratch memory.
 class TokenSampler {
  public:
   TokenSampler(const SamplingParams& params, std::int64_t vocab_size,
@@ -33,7 +32,7 @@ class TokenSampler {
 
   bool needs_exponentials() const { return top_.has_value(); }
   void read(const RowOfLogits& row);  ///< the row is borrowed until the next call
-  std::int32_t draw(double u);        ///< `u` in [0, 1); any number of draws from a row
+  std::int32_t draw(double u);        ///< `u` in [0, 1); a row allows any number of draws
   // Only where needs_exponentials(), that is where draws leave tokens out:
   double kept_mass() const;  ///< probability of the tokens that are kept, in the softmax over all
   std::vector<std::int32_t> kept_ids() { return top_->ids(); }  ///< ascending
@@ -48,7 +47,7 @@ class TokenSampler {
   bool greedy_;
   std::size_t all_blocks_;  ///< blocks of the vocabulary; row_.blocks has the row's entry there
   std::int64_t drawn_;      ///< ids below this one may be drawn: those of the tokenizer
-  bool cut_;                ///< whether the last of blocks_ has ids from drawn_ on, too
+  bool cut_;                ///< whether the last of blocks_ also has ids from drawn_ on
   float scale_;             ///< inverse temperature
   std::optional<TopTokens> top_;  ///< only where draws leave tokens out
   RowOfLogits row_{};

@@ -44,7 +44,7 @@ std::byte* DeviceArena::take_bytes(std::size_t bytes) {
 }
 
 Device& Device::own() {
-  static auto& only = *new Device;  // never destroyed, as the driver may end earlier
+  static auto& only = *new Device;  // never destroyed, as the driver may shut down first
   return only;
 }
 

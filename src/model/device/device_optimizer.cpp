@@ -1,5 +1,5 @@
 // AdamW on the device. The gradient of a micro-batch is summed into the ranks' shares one part of
-// the model after another, and the new weights come from the shares to all ranks window by window.
+// the model at a time, and the new weights go from the shares to all ranks window by window.
 #include "base/errors/error.hpp"
 #include "model/device/device_gradient_sum.hpp"
 #include "model/train/policy_optimizer.hpp"

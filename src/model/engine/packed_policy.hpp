@@ -12,7 +12,7 @@
 
 namespace rollcall::model {
 
-/// A matrix W [outputs, inputs] with its bias. It is there in two forms: as packed panels for the
+/// A matrix W [outputs, inputs] with its bias. It exists in two forms: as packed panels for the
 /// forward kernels, and row-major for the products of the backward pass. A policy without trained
 /// weights has no row-major form.
 struct Linear {
@@ -36,8 +36,8 @@ struct Layer {
   Linear q, k, v, o, gate, up, down;
 };
 
-/// The embedding [V, hidden]. Its rows are in the weights, or in a copy that has the type of the
-/// files it came from.
+/// The embedding [V, hidden]. Its rows are in the weights, or in a copy with the type of the files
+/// that it came from.
 struct Embedding {
   const float* weights = nullptr;
   AlignedArray<std::uint16_t> halves;  ///< bf16; empty where `weights` is set
@@ -108,7 +108,7 @@ inline PageShape page_shape(const PolicyModel::Packed& policy) {
   return {policy.kernels, head_shape(policy)};
 }
 
-/// The factor of logits. The columns of greedy sampling (temperature 0) are those at temperature 1.
+/// The factor on logits. Greedy sampling (temperature 0) has the columns of temperature 1.
 inline float inverse_temperature(double temperature) {
   return temperature > 0.0 ? float(1.0 / temperature) : 1.0F;
 }

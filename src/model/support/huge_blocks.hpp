@@ -31,8 +31,8 @@ class HugeBlocks {
   /// Throws std::bad_alloc.
   std::byte* take(std::size_t bytes);
   void give_back(std::byte* block, std::size_t bytes) noexcept;
-  /// Maps and touches `bytes` beyond what is in use, so that later requests of any sizes find them.
-  /// Throws std::bad_alloc.
+  /// Maps and touches `bytes` beyond what is in use, for later requests of any size. Throws
+  /// std::bad_alloc.
   void reserve(std::size_t bytes, const Threads& threads);
   void release_idle();
   std::size_t mapped() const;       ///< bytes in use and idle

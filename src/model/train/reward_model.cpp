@@ -36,7 +36,7 @@ std::string named(const ConfigReader& in) {
              : std::string();
 }
 
-/// The number of tokens up to the one whose hidden state is scored, which is included.
+/// The number of tokens up to and including the one whose hidden state is scored.
 std::size_t scored_length(const ModelConfig& config, std::span<const std::int32_t> tokens) {
   std::size_t length = tokens.size();
   while (length > 1 && tokens[length - 1] == config.pad_token_id) --length;

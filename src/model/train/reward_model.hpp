@@ -11,7 +11,7 @@
 
 namespace rollcall::model {
 
-/// What transformers calls LlamaForSequenceClassification with one label, and so on for each
+/// What transformers calls LlamaForSequenceClassification with one label, and likewise for each
 /// architecture:
 ///   score = w . h_t,  h_t [hidden_size] after the final norm at the last token that is not
 ///   config.json's pad_token_id (at the last token where it has no such key).
