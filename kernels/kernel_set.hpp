@@ -7,7 +7,7 @@
 //   invariance, and the reason why generation and training agree bit for bit.
 // - Each output sums its products in one fixed order, so that all sets of one numerics have the
 //   same bits and the fastest may be chosen by measurement. In fp32_fixed_order these are FMAs with
-//   k ascending within a lane, and 16 lanes folded by a fixed binary tree where a reduction runs
+//   k ascending within a lane, and 16 lanes folded by a fixed binary tree if a reduction runs
 //   along the row. bf16_linear.simd.hpp gives the order of bf16_sliced8.
 // - `reference` consists of plain loops in double precision. It is the truth within a stated
 //   tolerance, not bit for bit.

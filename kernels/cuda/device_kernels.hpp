@@ -3,7 +3,7 @@
 //
 // - Every pointer is to memory that the device can access. Calls are queued on
 //   ExecutionContext::stream and return before they are done. Temporary memory is the caller's
-//   where a call takes some, and stream-ordered otherwise. A failed launch throws
+//   if a call takes some, and stream-ordered otherwise. A failed launch throws
 //   std::runtime_error.
 // - In the numerics `cuda_bf16_sliced8` products are bf16 in mma.m16n8k16 with fp32 sums. k ascends
 //   in steps of 32, and slices of k are summed separately and folded by a binary tree. All else is

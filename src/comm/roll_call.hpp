@@ -24,7 +24,7 @@ namespace rollcall::comm {
 std::string describe_roll(const std::vector<std::optional<std::string>>& answers, int caller,
                           const std::function<std::string(int)>& role);
 
-/// The questions and answers have a message space of their own.
+/// The questions and answers have their own message space.
 class RollCall final : public Roll {
  public:
   explicit RollCall(MPI_Comm world);  ///< collective

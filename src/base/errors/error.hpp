@@ -57,7 +57,7 @@ void require(bool ok, std::string_view problem, std::string_view why, std::strin
   if (!ok) throw E(error_message(problem, why, suggestion));
 }
 
-/// Checks a contract between functions of Rollcall, which only a bug can break. Throws
+/// Checks a contract between functions of Rollcall, which only a bug can break. Throws a
 /// std::logic_error that names the place.
 void expect(bool ok, const char* condition);
 

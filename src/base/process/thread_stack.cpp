@@ -130,7 +130,7 @@ constexpr KernelCall kCalls[] = {
     {SYS_clock_nanosleep, "clock_nanosleep", true},
     {SYS_rt_sigtimedwait, "sigtimedwait", true},
     {SYS_rt_sigsuspend, "sigsuspend", true},
-#ifdef SYS_poll  // older machines have these beside the ones above
+#ifdef SYS_poll  // older machines have these in addition to the ones above
     {SYS_poll, "poll", true},
     {SYS_select, "select", true},
     {SYS_epoll_wait, "epoll_wait", true},
@@ -196,7 +196,7 @@ std::string state_of(int thread) {
          (is_known ? fmt::format(" ({})", where) : "");
 }
 
-/// Whether a function only starts threads or passes calls on, and so tells nothing.
+/// Whether a function only starts threads or passes calls on, and so says nothing.
 bool is_plumbing(std::string_view name) {
   constexpr std::array<std::string_view, 6> kNames{
       "__libc_start", "_start", "start_thread", "clone", "__clone", "std::_Function_handler<>"};
@@ -204,8 +204,8 @@ bool is_plumbing(std::string_view name) {
                      [&](std::string_view start) { return name.starts_with(start); });
 }
 
-/// Shortens the calls within libraries, which would hide which function of Rollcall called them.
-/// The first few show what the library is doing.
+/// Shortens the calls within libraries, which would hide which function of Rollcall made them. The
+/// first few show what the library is doing.
 std::vector<std::string> without_detours(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
   const auto is_foreign = [](const std::string& name) {

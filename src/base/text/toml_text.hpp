@@ -14,8 +14,8 @@ namespace rollcall {
 
 /// The parts of a text that could be read.
 struct TomlText {
-  /// The tables that were read, in the order of the text. Where the header of a section occurs a
-  /// second time, another table begins.
+  /// The tables that were read, in text order. If the header of a section occurs a second time,
+  /// another table begins.
   std::vector<toml::table> parts{};
   /// If the text could be read only up to a mistake, the fault of that mistake has the key
   /// kEverySetting, because any setting may be in the rest of the text.

@@ -86,7 +86,7 @@ class RowSampler {
   bool truncates_, two_likeliest_;
   std::int64_t drawn_;  ///< ids below this one may be drawn
   std::vector<kernels::BlockMass> masses_;
-  std::vector<float> exponentials_;  ///< [vocab] where the sampler needs them, otherwise empty
+  std::vector<float> exponentials_;  ///< [vocab] if the sampler needs them, otherwise empty
   /// [vocab] the row without the tokens left out, if log-probs are over the others.
   std::vector<float> renormalised_;
   std::int64_t vocab_;

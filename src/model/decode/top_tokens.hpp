@@ -46,8 +46,8 @@ class TopTokens {
   const kernels::KernelSet* kernels_;
   kernels::ExecutionContext context_;
   ThresholdSearch search_;
-  std::int64_t top_k_;         ///< top-k, or the number of tokens where it is off
-  double top_p_;               ///< top-p, or 1 where it is off
+  std::int64_t top_k_;         ///< top-k, or the number of tokens if it is off
+  double top_p_;               ///< top-p, or 1 if it is off
   std::vector<float> factor_;  ///< the factor of each block
   Weights weights_;            ///< weights of the row's tokens, with factor_
   Kept kept_{};

@@ -38,7 +38,7 @@ class DeviceGradients {
 /// only.
 class DeviceBackward {
  public:
-  /// `gradients` receives the gradients of the weights. It is null where only states() is called.
+  /// `gradients` receives the gradients of the weights. It is null if only states() is called.
   DeviceBackward(const OnDevice& policy, DeviceBackend& backend, const PackedSequences& sequences,
                  DeviceGradients* gradients);
 

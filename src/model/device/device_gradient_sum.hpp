@@ -117,7 +117,7 @@ class DeviceGradientSum final : public DeviceGradients {
   std::vector<std::int64_t> sum_exponents_;  ///< [slices] exponents of the finished sum
   LayoutRange part_range_;                   ///< the elements of the current part
   std::shared_ptr<std::int64_t> sum_;        ///< [share] sums of this rank's share
-  std::shared_ptr<std::int64_t> part_;       ///< [part] current sums, where there are other ranks
+  std::shared_ptr<std::int64_t> part_;       ///< [part] current sums, if there are other ranks
   std::shared_ptr<float> largest_;           ///< [slices] largest |element| of a micro-batch's part
 };
 

@@ -29,7 +29,7 @@ class WeightGather {
         checksum_(take_device<std::int64_t>(1, device_items::kWay)) {}
 
   /// All weights in fp32, whole rows of a matrix at a time: see(slice, first, values, count).
-  /// `share`: this rank's share, on the device. Collective. Throws ProtocolError where the ranks
+  /// `share`: this rank's share, on the device. Collective. Throws ProtocolError if the ranks
   /// received different weights.
   template <class See>
   void each(const float* share, const See& see);

@@ -43,7 +43,7 @@ class DecodeEngine {
 };
 
 /// An engine for policies of this one's shape and for steps of at most `rows` rows. Throws
-/// ConfigError where no token can be sampled with these settings.
+/// ConfigError if no token can be sampled with these settings.
 std::unique_ptr<DecodeEngine> make_decode_engine(const PolicyModel::Packed& policy,
                                                  const SamplingParams& sampling, Team& team,
                                                  std::int64_t rows);

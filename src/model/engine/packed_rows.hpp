@@ -53,7 +53,7 @@ class PackedSequences : public KeyValues {
 
   /// A sequence: its own rows, and the number of rows from others that come before them.
   struct Stretch {
-    std::int64_t parent, before, begin, rows;  ///< parent: -1 where there is no parent
+    std::int64_t parent, before, begin, rows;  ///< parent: -1 if there is no parent
     std::int64_t length() const { return before + rows; }
     std::int64_t shared_pages() const { return before / kernels::kPageKeys; }
     std::int64_t own_pages() const { return kernels::pages_of(length()) - shared_pages(); }

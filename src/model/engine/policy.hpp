@@ -142,7 +142,7 @@ struct MicroBatch {
 };
 
 /// Columns of a micro-batch: one number per target, in the order of MicroBatch::targets, at the
-/// temperature of the call. miss_logprob is empty where the micro-batch has no missed tokens.
+/// temperature of the call. miss_logprob is empty if the micro-batch has no missed tokens.
 struct Columns : TokenColumns {
   /// [M, hidden_size] the state from which each target is predicted, after the final norm. Empty
   /// unless the micro-batch requests it.

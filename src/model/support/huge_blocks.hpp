@@ -19,7 +19,7 @@ inline constexpr bool kKeepsBlocks = true;
 
 /// Blocks whose sizes and addresses are multiples of kHugePage, with undefined contents. The mapped
 /// memory never exceeds what was in use, or reserved, at one time: an idle block serves requests of
-/// other sizes, or returns to the system before more memory is mapped. Where other memory is needed
+/// other sizes, or returns to the system before more memory is mapped. If other memory is needed
 /// instead, release_idle() returns all idle blocks. Shared between threads.
 class HugeBlocks {
  public:

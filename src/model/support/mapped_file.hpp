@@ -21,7 +21,7 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  /// Reads the pages of `part`. Throws UnreadableError where they can no longer be read.
+  /// Reads the pages of `part`. Throws UnreadableError if they can no longer be read.
   void load(std::span<const std::byte> part) const;
   /// Gives the memory of the pages of `part` back. They can be loaded again.
   void release(std::span<const std::byte> part) const;

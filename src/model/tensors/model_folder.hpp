@@ -38,14 +38,14 @@ PolicyModel read_policy(const ModelConfig& config, const WeightFiles& files,
                         const std::set<std::string>& beside, const kernels::KernelSet* kernels,
                         const Threads& threads);
 
-/// config.json, with the end tokens of generation_config.json where there is one.
+/// config.json, with the end tokens of generation_config.json if there is one.
 ModelConfig read_folder_config(const std::filesystem::path& folder);
 
 /// The type that config.json gives for the stored weights ("bfloat16"): its key dtype, or
 /// torch_dtype before transformers 5. Empty if it has neither.
 std::string stored_dtype(const std::filesystem::path& folder);
 
-/// Throws InputError where a file's tensors are not those of `config` by name and shape.
+/// Throws InputError if a file's tensors are not those of `config` by name and shape.
 void check_model_files(const ModelConfig& config, const WeightFiles& files);
 
 /// The weights of `config` in fp32. Tensors in F32, BF16 or F16 are converted from the mapped files

@@ -21,7 +21,7 @@ class Backward {
   /// Floats of `scratch` for these numbers of rows, targets and members of a team.
   static std::int64_t scratch_floats(const ModelConfig& config, const kernels::KernelSet& kernels,
                                      std::int64_t rows, std::int64_t targets, int members);
-  /// Floats of `scratch` where only states() is called.
+  /// Floats of `scratch` if only states() is called.
   static std::int64_t state_floats(const ModelConfig& config, const kernels::KernelSet& kernels,
                                    std::int64_t targets);
 

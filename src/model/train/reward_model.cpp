@@ -28,7 +28,7 @@ ConfigReader read_config(const fs::path& folder) {
   return {read_file(folder / "config.json"), (folder / "config.json").string()};
 }
 
-/// The single name under "architectures", or an empty string where there is not exactly one.
+/// The single name under "architectures", or an empty string if there is not exactly one.
 std::string named(const ConfigReader& in) {
   const Json list = in.has("architectures") ? in.root().at("architectures") : Json();
   return list.is_array() && list.size() == 1 && list.at(0).is_string()

@@ -36,7 +36,8 @@ struct SimulationPoint {
 
 /// Runs a scheduler from skill 0; the first point is before the first step. Outcomes are addressed
 /// by (step, prompt, draw, sample), so that schedulers that draw the same rollouts see the same
-/// answers. Throws ConfigError when the scheduler needs what the simulation has no source for.
+/// answers. Throws ConfigError when the scheduler needs something that the simulation has no source
+/// for.
 std::vector<SimulationPoint> simulate(Scheduler& policy, const Population& population,
                                       const Simulation& simulation);
 
