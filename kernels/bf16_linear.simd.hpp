@@ -7,7 +7,7 @@
 //   output:             slices folded by a binary tree: ((0+1)+(2+3))+((4+5)+(6+7)); then the bias
 // This is the order of the AMX instruction TDPBF16PS (Intel 64 manual, volume 2). So it gives the
 // same bits as chains of vector FMAs, or of VDPBF16PS, which adds the product of its high elements
-// first. Slices allow a product to be cut between devices without a change of bits.
+// first. Slices allow a product to be cut between devices without changing bits.
 #pragma once
 
 #include "kernels/bf16.hpp"

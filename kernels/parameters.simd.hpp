@@ -1,5 +1,5 @@
 // Fixed-point sums and AdamW over all parameters, as plain loops that the compiler vectorises.
-// Every operation is exact or rounded once, so that the bits are the same everywhere.
+// Every operation is exact or rounded once, so the bits are the same everywhere.
 #pragma once
 
 #include "kernels/parameter_kernels.hpp"

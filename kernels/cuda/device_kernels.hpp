@@ -8,7 +8,7 @@
 // - In the numerics `cuda_bf16_sliced8` products are bf16 in mma.m16n8k16 with fp32 sums. k ascends
 //   in steps of 32, and slices of k are summed separately and folded by a binary tree. All else is
 //   fp32. A row's bits depend on that row only. They differ from those of a processor, because a
-//   tensor core adds in an order of its own.
+//   tensor core adds in its own order.
 #pragma once
 
 #include "kernels/bf16.hpp"
@@ -63,7 +63,7 @@ void linear(ExecutionContext&, const float* x, std::int64_t n, const Rows16& w, 
 void embed(ExecutionContext&, const Rows16& table, const std::int32_t* token, std::int64_t n,
            float* x);
 /// Adds round(dx scale) to the rows of sum[vocabulary, width] that belong to the tokens. The sums
-/// are integers, so that rows of the same token may come in any order. `largest` (or nullptr) is as
+/// are integers, so rows of the same token may come in any order. `largest` (or nullptr) is as
 /// for accumulate_fixed_point.
 void embed_backward(ExecutionContext&, const float* dx, const std::int32_t* token, std::int64_t n,
                     std::int64_t width, double scale, std::int64_t* sum, float* largest = nullptr);

@@ -1,7 +1,7 @@
 // y = x W^T + bias in bf16 on tensor cores, with one mma shape and one step of k. The caller sets
 // the slices of k from the shape of the layer. The size of a block's tile depends on the number of
 // rows, and beyond 64 rows also on the outputs and the device. With every tile an output is a chain
-// of the same instructions in the same order, so that a row's bits do not depend on its batch.
+// of the same instructions in the same order, so a row's bits do not depend on its batch.
 #include "kernels/cuda/device.cuh"
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 namespace rollcall::kernels::cuda {
 namespace {
 
-/// The number of threads that share a row. It depends on the width only, so that a row's bits do
+/// The number of threads that share a row. It depends on the width only, so a row's bits do
 /// not depend on other rows.
 int threads_of(std::int64_t d) { return d <= 4 * kWarp ? kWarp : kBlock; }
 

@@ -137,7 +137,7 @@ std::unique_ptr<Communicator> alone();
 
 /// Runs `body` on `ranks` threads that form a world, and rethrows the first exception after all
 /// have ended. It serves tests of protocols and the thread sanitizer. `on_node` is the number of
-/// ranks per node, of which the last node may have fewer; 0 puts all ranks on one node.
+/// ranks per node; the last node may have fewer; 0 puts all ranks on one node.
 void run_as_threads(int ranks, const std::function<void(Communicator&)>& body, int on_node = 0);
 
 int cores_available();             ///< CPUs in the affinity mask of this process

@@ -33,7 +33,7 @@ class MpiWaits {
   NodeRendezvous* met() { return meeting_ ? &*meeting_ : nullptr; }
   /// From now on the ranks meet in these pages, which all of them see.
   void meet(SharedMemory pages) { meeting_.emplace(std::move(pages), rank_, size_); }
-  /// Whether the node has fewer cores than ranks, so that a waiting rank gives up its core at once.
+  /// Whether the node has fewer cores than ranks, so a waiting rank gives up its core at once.
   bool crowded() const { return crowded_; }
   void set_crowded(bool crowded) { crowded_ = crowded; }
 

@@ -9,7 +9,7 @@
 
 namespace rollcall::comm {
 
-constexpr std::size_t kNamedGroups = 6;  ///< most groups that one message names
+constexpr std::size_t kNamedGroups = 6;  ///< at most this many groups in one message
 
 std::string name_ranks(const std::vector<int>& ascending);  ///< "rank 3", "ranks 0-2,5"
 /// One sentence for each thing that ranks wait for, such as "ranks 0-2,5 wait in MPI_Iallreduce in

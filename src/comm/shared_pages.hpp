@@ -14,7 +14,7 @@ SharedMemory map_pages(std::size_t bytes, int file = -1);
 
 /// Shared memory without a name in a file system: other processes open it through the process that
 /// made it, and nothing is left of it if that process is killed. An MPI window would be a file in
-/// /dev/shm (tried with Open MPI), of which a container has only 64 MB by default.
+/// /dev/shm (tried with Open MPI), which has only 64 MB in a container by default.
 class SharedPages {
  public:
   explicit SharedPages(std::size_t bytes);  ///< throws EnvironmentError

@@ -115,7 +115,7 @@ class ThreadCommunicator final : public Communicator {
 
  private:
   template <class Read>
-  void exchange(Offer own, Read read);  ///< calls read() with the offers of all ranks, of which
+  void exchange(Offer own, Read read);  ///< calls read() with the offers of all ranks;
                                         ///< `own` is this rank's
   void meet(const char* call);
   template <class T, class Combine>

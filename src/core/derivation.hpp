@@ -27,7 +27,7 @@ enum class DerivedKind : std::int32_t {
 /// Where the rollouts of a derived group train.
 enum class Placement : std::int32_t {
   own_group = 0,        ///< as a separate group
-  joins_parent = 1,     ///< in the parent's group, beside its rollouts
+  joins_parent = 1,     ///< in the parent's group, alongside its rollouts
   replaces_parent = 2,  ///< in the parent's group, whose own rollouts leave it
   replaces_one = 3,     ///< in the parent's group, in place of an equal number of failures
   trains_nowhere = 4    ///< they only helped to make other groups

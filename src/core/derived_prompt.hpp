@@ -17,7 +17,7 @@ struct DerivedPrompt {
   Derivation from{};
   /// Tokens with which every answer begins, after the prompt; empty: none.
   std::vector<std::int32_t> given{};
-  bool learns_given = false;  ///< the given tokens train as well (column `given`)
+  bool learns_given = false;  ///< the given tokens also train (column `given`)
 };
 
 // The address of a random stream has 40 bits for a prompt. Derived numbers have bit 39 set. Bit 38

@@ -150,7 +150,7 @@ struct RolloutShard {
   std::vector<Group> groups;
 };
 
-/// The verdict on one rollout: named components of the reward, and the reward made of them.
+/// The verdict on one rollout: named components of the reward, and the reward made from them.
 struct Score {
   std::vector<double> components;  ///< values in the order of ScoredShard::component_names
   double reward = 0.0;             ///< what the objective sees

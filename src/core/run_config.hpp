@@ -267,7 +267,7 @@ struct ProbeSection {
   std::string opener = "**Final Answer**\n\\boxed{";  ///< beginning of a final answer, appended to
                                                       ///< the reasoning step
   std::int64_t draws = 5;                             ///< continuations of each reasoning step
-  std::int64_t max_tokens = 10;                       ///< most tokens of a continuation
+  std::int64_t max_tokens = 10;                       ///< most tokens in a continuation
   double temperature = 0.6;
 };
 
@@ -344,7 +344,7 @@ struct HintSection {
                               ///< with it)
   std::vector<double> shares{0.25, 0.5, 0.75};     ///< shares of the solution's lines, one per tier
   std::string text = "{prompt}\n\nHint:\n{hint}";  ///< the question with its help
-  bool learns = false;                             ///< a given beginning trains as well
+  bool learns = false;                             ///< a given beginning also trains
 };
 
 /// Prompts made from the rollouts of a step and asked in its next round.

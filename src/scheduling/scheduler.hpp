@@ -85,7 +85,7 @@ struct Need {
   std::string measure{};  ///< for a diversity: a row of diversity_measures()
 };
 
-/// Bounds of a step that leave a scheduler no choice, so that it would act as a plainer one.
+/// Bounds of a step that leave a scheduler no choice, so it would act as a plainer one.
 struct Shortage {
   std::string problem{};  ///< it names the settings of the run file that cause it
   std::string remedy{};
@@ -140,10 +140,10 @@ class Scheduler {
   virtual void end_step(const std::vector<GroupReport>& reports) = 0;
   virtual const PolicyTraits& traits() const = 0;
   /// A shortage if steps with these bounds and this budget, or the prompts of the table, leave the
-  /// scheduler no choice, so that it would draw as another, plainer scheduler does. A table of one
+  /// scheduler no choice, so it would draw as a plainer scheduler does. A table of one
   /// prompt stands for prompts that are not known yet.
   virtual std::optional<Shortage> shortage(const StepRequest&) const { return std::nullopt; }
-  /// The largest number of rollouts that a step of this request draws, over all its rounds.
+  /// The largest number of rollouts that a step with this request draws, over all its rounds.
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;
   virtual std::string save() const = 0;  ///< JSON text with a format number
   /// The same state in parts. With Rows::changed, the rows replace those of the same prompts from

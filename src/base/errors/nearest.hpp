@@ -17,7 +17,7 @@ std::string valid_names(const std::vector<std::string>& valid,
 
 /// The suggestion of an error message: "did you mean b? valid are a, b, c". It asks only about a
 /// name for which is_near() is true; if none is near, it gives only valid_names(). If there are
-/// more than 20 names, it lists none beside a guess.
+/// more than 20 names, it lists none besides a guess.
 std::string suggest_name(std::string_view name, const std::vector<std::string>& valid,
                          std::string_view lister = "the command's --help or its document");
 

@@ -31,7 +31,7 @@ void stay_silent_beside(const std::filesystem::path& file);
 /// Called when the process has failed with `code` and prints why. Signals add no second reason from
 /// then on: a launcher sends SIGTERM to all ranks as soon as one of them has exited. After
 /// end_on_stop_signals() a signal still ends the process at once, but with `code`. After
-/// note_stop_signals() a first signal is noted, so that the process ends by itself, and a second
+/// note_stop_signals() a first signal is noted, so the process ends by itself, and a second
 /// one ends it as note_stop_signals() says.
 void end_as_failed(ExitCode code);
 

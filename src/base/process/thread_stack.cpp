@@ -77,7 +77,7 @@ bool wait_for_answer(int number) {
 /// Makes the thread fill `frames`. Returns false if the thread does not answer.
 bool ask(int thread) {
   static int last = 0;
-  // Whether a handler began and did not end, so that `frames` belongs to it for good.
+  // Whether a handler began and did not end, so `frames` belongs to it for good.
   static bool lost = false;
   if (lost) return false;
   const int number = last = last % 1'000'000 + 1;

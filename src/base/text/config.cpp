@@ -180,7 +180,7 @@ struct ConfigSchema::Reader {
 
   void entry(const std::string& name, const toml::node& value) {
     const std::string& key = schema.key_of(name);
-    // TOML itself refuses a repeated key, so this is a key beside its old name.
+    // TOML itself refuses a repeated key, so this is a key given along with its old name.
     if (const auto given = schema.places_.find(key);
         given != schema.places_.end() && given->second.order.first == schema.read_)
       reject(origin, value, name, fmt::format("is given too, as {}", given->second.text),
@@ -292,7 +292,7 @@ struct ConfigSchema::Reader {
     target = *node.value<bool>();
   }
   void assign_to(const Field& f, std::int64_t& target, const toml::node& node) const {
-    if (node.is_string() && is_large_number(*node.value<std::string>()))  // TOML has none so large
+    if (node.is_string() && is_large_number(*node.value<std::string>()))  // too large for TOML
       reject(origin, node, f.key, fmt::format("is {}", brief(*node.value<std::string>())),
              fmt::format("the largest whole number is {}", INT64_MAX), "write a smaller number");
     if (!node.is_integer()) wrong_type(f, node, "an integer");

@@ -8,7 +8,7 @@
 
 namespace rollcall::model {
 
-/// Replaces the logit of a token that is left out. Its exponential is 0 beside those of the other
+/// Replaces the logit of a token that is left out. Its exponential is 0 next to those of the other
 /// tokens, at any temperature and in every set of kernels.
 inline constexpr float kLeftOut = -1e30F;
 

@@ -21,7 +21,7 @@ struct SequencePlace {
 
 /// Another sequence that begins like an existing one.
 struct Branch {
-  std::uint32_t sample = 0;          ///< its number in the request, which no other sequence has
+  std::uint32_t sample = 0;          ///< its number in the request, unique to it
   std::size_t sampled = 0;           ///< sampled tokens shared with the other sequence
   std::vector<std::int32_t> said{};  ///< tokens that follow without being sampled
   std::int64_t most = 1;             ///< tokens that its next turn may sample

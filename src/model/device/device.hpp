@@ -50,7 +50,7 @@ class Device {
   static Device& own();
   std::unique_lock<std::recursive_mutex> turn() { return std::unique_lock(mutex_); }
   kernels::ExecutionContext& context() { return context_; }
-  /// For copies that run beside the work of context().
+  /// For copies that run alongside the work of context().
   kernels::ExecutionContext& copies() { return copies_; }
   int index() const { return index_; }
 
@@ -65,7 +65,7 @@ class Device {
     download_bytes(from, std::as_writable_bytes(to));
   }
   void wait();     ///< until all queued work is done
-  void recycle();  ///< frees all uploads; to be called after a wait()
+  void recycle();  ///< frees all uploads; call it after a wait()
 
  private:
   Device();

@@ -1,4 +1,4 @@
-// Private to the model: the forward operations of a policy on the device. backend.hpp has those of
+// Private to the model: the forward operations of a policy on the device. backend.hpp has those for
 // the host.
 #pragma once
 

@@ -47,7 +47,7 @@ struct OnDevice {
 };
 
 /// The policy on the device, copied if the host has a newer revision. The host's panels may change
-/// afterwards. The caller holds a turn of the device.
+/// afterwards. The caller holds a turn on the device.
 const OnDevice& on_device(Device& device, const PolicyModel::Packed& host);
 
 inline kernels::cuda::Rows16 rows_of(const Linear& linear) {

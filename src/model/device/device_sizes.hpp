@@ -42,7 +42,7 @@ constexpr const char *kWeights = "weights in bf16", *kShare = "share of weights,
 struct DeviceWeightBytes {
   std::int64_t panels = 0;   ///< matrices in bf16, rows padded to whole steps
   std::int64_t vectors = 0;  ///< norms and biases in fp32, aligned to 16 bytes
-  std::int64_t table = 0;    ///< the embedding, unless it is the head as well
+  std::int64_t table = 0;    ///< the embedding, unless it is also the head
   std::int64_t angles = 0;   ///< cosines and sines of rotary embeddings, the same in all versions
   std::int64_t changing() const { return panels + vectors + table; }
   std::int64_t all() const { return changing() + angles; }

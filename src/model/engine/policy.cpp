@@ -24,7 +24,7 @@ std::shared_ptr<const RotaryTable> shared_rotary_table(const ModelConfig& config
   return last;
 }
 
-/// Bytes of a packed matrix, rounded up so that the next one is aligned as well.
+/// Bytes of a packed matrix, rounded up so that the next one is aligned too.
 std::int64_t aligned_bytes(const kernels::KernelSet& kernels, std::int64_t outputs,
                            std::int64_t inputs) {
   return (kernels.packed_bytes(outputs, inputs) + 63) / 64 * 64;

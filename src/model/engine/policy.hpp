@@ -102,7 +102,7 @@ struct DecodeRequest {
 };
 
 struct DecodedSequence {
-  std::vector<std::int32_t> tokens;     ///< sampled tokens, with the end-of-sequence token
+  std::vector<std::int32_t> tokens;     ///< sampled tokens, including the end-of-sequence token
   TokenColumns columns;                 ///< [T] as in Turn, without miss_logprob
   std::vector<std::uint64_t> versions;  ///< [T] version of the policy that sampled each token
   bool stopped = false;                 ///< ended by end-of-sequence or stop text, not by the limit

@@ -1,5 +1,5 @@
 // Threads that share one operation. Each computes some of the outputs. No sum is split between
-// threads, so that their number changes no bits.
+// threads, so their number changes no bits.
 #pragma once
 
 #include "base/errors/error.hpp"

@@ -81,7 +81,7 @@ struct Memory {
     if (!fits(config, rows) || kept.blocks > 0) renew(config, rows, {});
     return *backend;
   }
-  /// The backend for training. The largest micro-batch so far decides what is kept, so that
+  /// The backend for training. The largest micro-batch so far decides what is kept, so
   /// micro-batches of many lengths use the same memory.
   Backend& training(const ModelConfig& config, const kernels::KernelSet& kernels,
                     std::int64_t rows) {

@@ -27,7 +27,7 @@ constexpr std::int64_t kLowBits = 36, kHighBits = 52, kSumBits = 62;
 /// The distance that is kept to either end of the window for the next step, because a repeat
 /// computes the whole step again.
 constexpr std::int64_t kHeadroomBits = 8;
-/// The window then admits largest elements from 6e-5 to 4, so that most first steps need no repeat.
+/// The window then admits largest elements from 6e-5 to 4, so most first steps need no repeat.
 constexpr std::int64_t kInitialExponent = 50;
 
 /// The smallest b with value < 2^b.

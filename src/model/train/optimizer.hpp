@@ -31,7 +31,7 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, double
 /// and computes their new weights (ZeRO stage 1; Rajbhandari et al. 2020, section 5.1). Cuts are at
 /// blocks of the norm. A share has at least 1 MiB of moments, so that its file in a checkpoint is
 /// worth a create and an fsync. In a small model the last shares are therefore empty. Checkpoints
-/// are cut in the same way, so that another rule would be another format.
+/// are cut in the same way, so another rule would be another format.
 std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks);
 /// The number of ranks whose share is not empty. They are the first ranks.
 std::int64_t ranks_with_share(std::span<const std::int64_t> share_offsets);
@@ -45,7 +45,7 @@ struct GradientShare {
 };
 
 /// The memory and the exchanges of a sum that several ranks compute in shares. All ranks of a node
-/// add into the same memory, so that no rank holds a sum of its own. Then each share is exchanged
+/// add into the same memory, so no rank holds its own sum. Then each share is exchanged
 /// with the other nodes.
 struct SharedSum {
   std::vector<std::int64_t> share_offsets{};  ///< from optimizer_shares()
@@ -67,7 +67,7 @@ enum class SumOutcome { ready, repeat, nonfinite };
 inline constexpr int kMostSumAttempts = 8;
 
 /// The exponents of a fixed-point sum, one per tensor. They follow the largest elements of the
-/// micro-batches of all ranks, so that the decision to repeat does not depend on the number of
+/// micro-batches of all ranks, so the decision to repeat does not depend on the number of
 /// ranks. A repeat with the same micro-batches always ends with `ready`.
 class SumExponents {
  public:
@@ -178,7 +178,7 @@ struct AdamWParts {
 
 /// Clips the gradient, updates the share's weights in place and advances the state. The bits do not
 /// depend on the cut into shares and parts. `weights` are those of the whole layout. Weights that
-/// the gradient's mask freezes keep their bits, so that neither moments nor weight decay move them.
+/// the gradient's mask freezes keep their bits, so neither moments nor weight decay move them.
 void apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, double lr,
                  const GradientShare& gradient, std::span<float> weights, OptimizerState& state,
                  const Threads& threads = {}, const AdamWParts& parts = {});

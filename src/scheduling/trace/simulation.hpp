@@ -22,7 +22,7 @@ struct Simulation {
   double rate = 0.01;        ///< learning rate of the learner
   double noise = 3.0;        ///< standard deviation of a rollout's gradient, per coordinate
   double help = 1.0;         ///< what a tier of help takes off a prompt's difficulty
-  std::int64_t points = 40;  ///< number of points of the curves
+  std::int64_t points = 40;  ///< number of points on the curves
 };
 
 /// State of a run after some of its steps; rollouts, groups and signal are totals so far.

@@ -53,7 +53,7 @@ std::optional<std::vector<GroupReport>> part_of(const std::vector<GroupPlan>& ro
   return parts;
 }
 
-/// Adds the groups of a round to those of the rounds before, with one entry for each group.
+/// Adds the groups of a round to those of earlier rounds, with one entry for each group.
 void add_round(std::vector<GroupPlan>& drawn, const std::vector<GroupPlan>& round) {
   for (const GroupPlan& group : round) {
     const auto same = std::find_if(drawn.begin(), drawn.end(),
