@@ -1,4 +1,4 @@
-// Reference of softmax attention with grouped query heads, and of its backward pass over one causal
+// Reference for softmax attention with grouped query heads, and of its backward pass over one causal
 // sequence.
 #include "kernels/packing.hpp"
 #include "kernels/reference.hpp"

@@ -13,7 +13,7 @@ namespace rollcall::kernels::ROLLCALL_ISA {
 inline constexpr int kTileRows = 8, kTilePanels = 3;  // 24 of 32 registers for sums, 3 for W
 #elif defined(__AVX2__)
 inline constexpr int kTileRows = 6,
-                     kTilePanels = 1;  // 12 of 16 registers for sums, 2 for W, 1 for x
+                     kTilePanels = 1;  // 12 of 16 registers for sums, 2 W, 1 x
 #else
 inline constexpr int kTileRows = 4, kTilePanels = 1;
 #endif

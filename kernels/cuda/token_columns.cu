@@ -278,7 +278,7 @@ __global__ void __launch_bounds__(kBlock)
   for (int t = 0; t < kBlock; ++t) all += masses[t];
   const float goal = u[row] * all;
   int owner = -1, last = 0;  // the thread in whose range the goal is passed, and the last one with
-                             // a weight, for when rounding leaves the goal unreached
+                             // a weight, in case rounding leaves the goal unreached
   float sum = 0.0F, start = 0.0F;
 #pragma unroll 1
   for (int t = 0; t < kBlock && owner < 0; ++t) {

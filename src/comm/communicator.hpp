@@ -159,7 +159,7 @@ struct NodeShare {
 /// `node` is this rank's group of world.split_by_node(). Collective.
 NodeShare node_share(Communicator& world, Communicator& node);
 /// The node and the CPUs of every rank, one line per node: "n1: ranks 0-1 on cores 0-3, rank 2 on
-/// cores 4,5". For the log at the start. Collective.
+/// cores 4,5". For the log at startup. Collective.
 std::vector<std::string> rank_map(Communicator& world);
 std::string number_ranges(const std::vector<int>& ascending);  ///< 0 1 2 5 -> "0-2,5"
 

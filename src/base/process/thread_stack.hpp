@@ -6,7 +6,7 @@
 
 namespace rollcall {
 
-int own_thread();  ///< the kernel's number of the calling thread
+int own_thread();  ///< the kernel's id of the calling thread
 
 /// Reserves a real-time signal and loads the libraries that unwinding needs, so that no signal
 /// handler has to. Called before the first look; further calls do nothing.

@@ -20,7 +20,7 @@ namespace {
 // nested tables by recursion.
 constexpr std::size_t kLongestRunFile = std::size_t{1} << 20;  // bytes
 constexpr int kDeepest = 32;             // parts of a key, and nested brackets
-constexpr std::size_t kMostBroken = 50;  // broken lines; each takes another reading
+constexpr std::size_t kMostBroken = 50;  // broken lines; each takes another pass
 
 /// The position after the string that begins at `at` with one quote or three.
 std::size_t end_of_string(std::string_view text, std::size_t at) {

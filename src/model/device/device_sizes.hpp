@@ -1,4 +1,4 @@
-// The memory of a device that src/model/device takes, computed from shapes only. The code that
+// The device memory that src/model/device takes, computed from shapes only. The code that
 // takes it and the code that plans it use the same functions. All numbers are bytes unless stated
 // otherwise.
 #pragma once

@@ -166,7 +166,7 @@ void Backward::norm(const Norm& norm, const float* x, std::int64_t rows, const f
     const std::int64_t first = p * part, count = std::min(part, rows - first), at = first * width;
     float *sum = sums + p * width, *into = added ? made_[std::size_t(member)] : dx + at;
     std::fill_n(sum, width, 0.0F);
-    // One call takes at most kOutputs rows, because a member has memory for their gradients only.
+    // One call takes at most kOutputs rows, because a member has memory only for their gradients.
     for (std::int64_t row = 0; row < count; row += kOutputs) {
       const std::int64_t some = std::min(kOutputs, count - row), from = at + row * width;
       float* to = added ? into : into + row * width;

@@ -31,7 +31,7 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, double
 /// and computes their new weights (ZeRO stage 1; Rajbhandari et al. 2020, section 5.1). Cuts are at
 /// blocks of the norm. A share has at least 1 MiB of moments, so that its file in a checkpoint is
 /// worth a create and an fsync. In a small model the last shares are therefore empty. Checkpoints
-/// are cut in the same way, so another rule would be another format.
+/// are cut in the same way, so a different rule would be a different format.
 std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks);
 /// The number of ranks whose share is not empty. They are the first ranks.
 std::int64_t ranks_with_share(std::span<const std::int64_t> share_offsets);

@@ -12,7 +12,6 @@ namespace rollcall::scheduling {
 /// as held by the step, because a sampler does not draw held prompts while others are left. If no
 /// more candidates are left than wanted, all of them are chosen, ascending and once each, and the
 /// sampler is not called.
-/// each, and the sampler is not called.
 class CandidateSampler final : public Sampler {
  public:
   CandidateSampler(Sampler& sampler, std::uint64_t prompts)

@@ -37,7 +37,7 @@ class BanditSampler final : public ArmSampler {
   void observe(const std::vector<std::vector<const GroupReport*>>& by_arm) override;
   double worth(std::size_t arm, double tries, double all_tries) const;
   Rule rule_;
-  double rate_ = 0.5, temperature_ = 1.0;  // the paper's values for the task Countdown
+  double rate_ = 0.5, temperature_ = 1.0;                // the paper's, on the task Countdown
   double epsilon_ = 0.1, width_ = 1.0, discount_ = 0.9;  // a discount of 0.9 is a memory of 10
                                                          // steps, as in the success estimate
   bool absent_decays_ = true;                            // an arm without a group has paid 0, as in
