@@ -36,9 +36,9 @@ void round_rows(ExecutionContext&, const float* x, std::int64_t n, std::int64_t 
 void round_transposed(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, Bf16* to);
 /// to[columns, stepped(count)] = the transpose of x.
 void transpose(ExecutionContext&, const Rows16& x, Bf16* to);
-/// y[n,o] = x W^T + bias, where W has o rows and x has n rows of the same number of columns. `bias`
-/// may be nullptr. `slices` is 1, 2, 4 or 8. `parts`: sliced_floats() of temporary memory. `added`
-/// [n,o], or nullptr, is added last. It may be y.
+/// y[n,o] = x W^T + bias, where W has o rows and x has n rows with the same number of columns.
+/// `bias` may be nullptr. `slices` is 1, 2, 4 or 8. `parts`: sliced_floats() of temporary memory.
+/// `added` [n,o], or nullptr, is added last. It may be y.
 void product(ExecutionContext&, const Rows16& x, const Rows16& w, const float* bias, int slices,
              float* y, float* parts = nullptr, const float* added = nullptr);
 constexpr std::int64_t sliced_floats(std::int64_t n, std::int64_t o, int slices) {

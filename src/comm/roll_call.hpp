@@ -41,7 +41,7 @@ class RollCall final : public Roll {
   bool hears(int rank, bool& asked) override;
 
   int moving = 0;  ///< unfinished messages that this rank sends or receives, in all its
-                   ///< communicators; MPI moves them on only inside calls of MPI
+                   ///< communicators; MPI moves them on only inside MPI calls
 
  private:
   struct Reply {

@@ -31,7 +31,7 @@ constexpr unsigned kSilence_s = kPatience_s + 8;  // how long the other ranks gi
                                                   // prints, which gives its file writers up to 5 s
 constexpr unsigned kEnd_s = kSilence_s + 10;
 constexpr std::size_t kNamed = 6;
-// What the handler needs is prepared before, because a handler may not allocate memory.
+// What the handler needs is prepared in advance, because a handler may not allocate memory.
 std::string stuck, advice, failure_file, roll_file;
 std::vector<std::string> named;  // [ranks] names; empty for a rank that does not take part
 int own_rank = -1;

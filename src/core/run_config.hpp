@@ -467,8 +467,8 @@ struct GivenSettings {
   Faults faults;
 };
 
-/// Reads a run file (an empty path gives all defaults) and the assignments, which have precedence,
-/// and makes the checks of single keys. Throws InputError if the file cannot be opened.
+/// Reads a run file (an empty path gives all defaults) and the assignments, which take precedence,
+/// and checks single keys. Throws InputError if the file cannot be opened.
 GivenSettings gather_settings(const std::filesystem::path& file,
                               const std::vector<std::string>& assignments);
 /// Returns the settings if nothing is wrong with them. Throws InputError if the file cannot be

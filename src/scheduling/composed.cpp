@@ -25,7 +25,7 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr int kFormat = 4;  // of the saved state; it is raised when a key changes its meaning
+constexpr int kFormat = 4;  // of the saved state, raised when a key changes its meaning
 constexpr const char* kWhy = "the run could not continue where it stopped";
 
 /// The distinct values, ascending. They are few, so a set is better than sorting a copy.

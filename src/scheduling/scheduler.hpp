@@ -97,7 +97,7 @@ struct PolicyTraits {
   bool exact_total = true;       ///< every step draws exactly StepRequest::budget rollouts;
                                  ///< otherwise a step draws at most hard_cap()
   std::int64_t most_rounds = 1;  ///< of a step
-  std::int64_t tiers = 0;        ///< most help that it asks prompts again with; 0: none
+  std::int64_t tiers = 0;        ///< highest tier of help that it gives; 0: none
   bool hears_rewards = true;     ///< the scheduler reads GroupReport::rewards, not only which are
                                  ///< correct
   bool weighs = false;  ///< it multiplies advantages of groups by weights that may differ from 1

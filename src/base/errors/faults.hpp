@@ -36,7 +36,7 @@ struct Fault {
 };
 inline constexpr const char* kEverySetting = "*";
 
-/// The second base of an error that reports several mistakes together.
+/// The second base class of an error that reports several mistakes together.
 class FaultList {
  public:
   explicit FaultList(std::vector<Fault> all) : all_(std::move(all)) {}
@@ -87,8 +87,8 @@ class Faults {
 
   bool are_sound(const Keys& keys) const;
   bool empty() const { return faults_.empty(); }
-  /// Throws one error for all mistakes: of the kind that they have if there is only one mistake,
-  /// else a ConfigError.
+  /// Throws one error for all mistakes: of the mistake's own kind if there is only one, else a
+  /// ConfigError.
   void require_none() const;
 
   Places places{};  ///< the places of all settings that were given

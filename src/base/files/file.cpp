@@ -424,7 +424,7 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
                       "wait for it, stop it, or choose another run.dir"));
   }
   // Each call is repeated on its own: if two were repeated together, signals could interrupt them
-  // in turns forever.
+  // in turn forever.
   if (uninterrupted([&] { return ::ftruncate(fd_, 0); }) != 0 ||
       uninterrupted([&] { return ::pwrite(fd_, holder.data(), holder.size(), 0); }) < 0) {
     const int error = errno;

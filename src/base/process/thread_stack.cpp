@@ -171,7 +171,7 @@ constexpr KernelCall kCalls[] = {
     {SYS_madvise, "madvise", false},
 };
 
-/// Number of the system call that a thread is in; -1 if it is in none or that is unknown.
+/// Number of the system call that a thread is in; -1 if it is in none or if that is unknown.
 long kernel_call(int thread) {
   const std::string text = content(folder_of(thread) / "syscall");
   return text.empty() || text.front() < '0' || text.front() > '9'

@@ -1,5 +1,5 @@
-// Reads TOML text as tables. A broken line is skipped alone if it cannot change the meaning of the
-// others, so that all mistakes in a run file are found at once.
+// Reads TOML text as tables. Only a broken line itself is skipped if it cannot change the meaning
+// of the others, so that all mistakes in a run file are found at once.
 #pragma once
 
 #include "base/errors/faults.hpp"

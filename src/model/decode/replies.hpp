@@ -51,7 +51,7 @@ class Replies {
   virtual std::vector<Late> late(bool waits) = 0;
 };
 
-/// Makes the replies of each session of a call of decode(). Called from the session's thread.
+/// Makes the Replies of each session of a decode() call. Called from the session's thread.
 using MakeReplies = std::function<std::unique_ptr<Replies>()>;
 
 }  // namespace rollcall::model

@@ -1,4 +1,4 @@
-// Private to the model: the tokens of a row of logits that top-k and top-p leave.
+// Private to the model: the tokens of a row of logits that top-k and top-p keep.
 #pragma once
 
 #include "core/plan.hpp"

@@ -113,7 +113,7 @@ class GradientSum {
   explicit GradientSum(const WeightLayout& layout, Threads threads = {});
   /// Every rank gets its share of the gradient. Collective over the node.
   GradientSum(const WeightLayout& layout, SharedSum shared, Threads threads = {});
-  static std::size_t bytes(const WeightLayout& layout);  ///< bytes of the memory of a sum
+  static std::size_t bytes(const WeightLayout& layout);  ///< bytes of memory for a sum
   void start();  ///< sets the sum to zero unless it is cleared; collective over the node
   /// Sets this rank's part of the sum to zero after its gradient has been used. The next start()
   /// then waits for no other rank, so the node's ranks need a barrier before it.

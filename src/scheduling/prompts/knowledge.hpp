@@ -90,7 +90,7 @@ class Knowledge {
 /// The rows in a state that Knowledge::save() returned.
 PromptRows rows_of(const nlohmann::json& state);
 
-/// Metrics of the step that was learned last: gdro/population, budget, pass_rate, signal and
+/// Metrics of the last step learned: gdro/population, budget, pass_rate, signal and
 /// arm_signal, each followed by /<bin>. A number that is not finite is left out.
 std::vector<std::pair<std::string, double>> bin_metrics(const Knowledge& knowledge);
 

@@ -1,5 +1,5 @@
-// The rounds `hints` (GHPO, Scaf-GRPO, ADHint): prompts that the policy fails are asked again with
-// help in their text.
+// The rounds `hints` (GHPO, Scaf-GRPO, ADHint): prompts that the policy fails at are asked again
+// with help in their text.
 #pragma once
 
 #include "scheduling/piece.hpp"
