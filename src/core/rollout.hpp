@@ -49,7 +49,7 @@ struct Prompt {
 namespace turn_flag {
 inline constexpr std::int64_t invalid = 1;     ///< the action could not be read
 inline constexpr std::int64_t void_turn = 2;   ///< it is neither a call nor an answer
-inline constexpr std::int64_t error = 4;       ///< the action is neither a call nor an answer
+inline constexpr std::int64_t error = 4;       ///< what it asked for failed
 inline constexpr std::int64_t patched = 8;     ///< another action was carried out in its place
 inline constexpr std::int64_t repeated = 16;   ///< the conversation had this action before
 inline constexpr std::int64_t decided = 32;    ///< the environment said whether the task is solved

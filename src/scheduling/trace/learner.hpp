@@ -14,7 +14,7 @@ using Skills = std::array<double, std::size_t(kSkillDomains* kSkillLevels)>;
 /// Sums over a step's trained rollouts; w is the weight of a group, A an advantage, r a reward, p
 /// the chance of success.
 struct StepGradient {
-  Skills signal{};       ///< [cells] sum of w A (r - p): the gradient by the cell's skill
+  Skills signal{};       ///< [cells] sum of w A (r - p): the gradient w.r.t. the cell's skill
   double squares = 0.0;  ///< sum of (w A)^2, to which the variance of the noise is proportional
 };
 
