@@ -1,5 +1,5 @@
-// Reference of softmax attention with grouped query heads, and of its backward pass over one causal
-// sequence.
+// Reference for softmax attention with grouped query heads, and for its backward pass over one
+// causal sequence.
 #include "kernels/packing.hpp"
 #include "kernels/reference.hpp"
 

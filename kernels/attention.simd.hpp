@@ -4,9 +4,9 @@
 // For each query row, the scores of a page are one product with its packed keys. Then m' = max(m,
 // scores), p = exp(score - m'), l' = l exp(m - m') + sum p, and the sum of the output is multiplied
 // by exp(m - m') before the product of p with the packed values is added. After every 1,024 keys
-// that state is folded into the total of the row, where the first state is the total. So longer
-// contexts can be cut between threads or devices without a change of bits. `Products`, which
-// depends on the numerics, supplies the products, and p is rounded as they round.
+// that state is folded into the row's total; the first state becomes the total. So longer contexts
+// can be split between threads or devices without changing bits. `Products`, which depends on the
+// numerics, supplies the products, and p is rounded as they round.
 #pragma once
 
 #include "kernels/bf16_linear.simd.hpp"
@@ -81,7 +81,7 @@ class QueryBlock {
     }
   }
 
-  /// `alike`: the number of first positions that are the same for all rows.
+  /// `alike`: the number of leading positions that are the same for all rows.
   void run(std::int64_t alike, float* out) {
     std::int64_t least = pages(0), most = 0;
     for (std::int64_t t = 0; t < tokens_; ++t) {
@@ -134,8 +134,8 @@ class QueryBlock {
     return left < kPageKeys ? left : kPageKeys;
   }
 
-  /// Page p for tokens [begin, end). Its first `together` positions are read from the page of the
-  /// first token for all of them, the others from the page of each.
+  /// Page p for tokens [begin, end). Its first `together` positions are read for all of them from
+  /// the first token's page, the others from each token's own page.
   void page(std::int64_t p, std::int64_t begin, std::int64_t end, std::int64_t together) {
     const std::int64_t first = begin * heads_, count = (end - begin) * heads_,
                        parts = Products::parts(kPageKeys);
@@ -223,7 +223,7 @@ class QueryBlock {
   float top_[kQueryRows], mass_[kQueryRows], total_top_[kQueryRows], total_mass_[kQueryRows];
 };
 
-/// The number of first positions that a row and the one before it can read together.
+/// The number of leading positions that a row and the one before it can read together.
 static inline std::int64_t alike(const AttentionRow* row) {
   return row[0].pages == row[-1].pages ? INT64_MAX : row[0].alike;
 }

@@ -2,8 +2,8 @@
 // tiling of the softmax. For each block of queries and each chunk of keys it computes
 //   S = q K^T scale,  P = softmax S,  dP = dout V^T,  dS = P (dP - rowsum(P dP)) scale,
 //   dq = dS K,  dk += dS^T q,  dv += P^T dout.
-// Each product is `linear` of the chosen numerics, on transposed operands where it needs them. The
-// steps between the products are fp32.
+// Each product is `linear` of the chosen numerics, on transposed operands where needed. The steps
+// between the products are fp32.
 #pragma once
 
 #include "kernels/attention.simd.hpp"
@@ -25,7 +25,7 @@ struct Bf16Backward {
   static constexpr auto bytes = packed_bytes_bf16;
 };
 
-/// Hands out pieces of scratch memory, or where `memory` is null only counts their floats.
+/// Hands out pieces of scratch memory, or only counts their floats if `memory` is null.
 struct Pieces {
   float* memory = nullptr;
   std::int64_t used = 0;
@@ -36,7 +36,7 @@ struct Pieces {
   }
 };
 
-/// What the backward pass of one key head keeps beside its operands; d is the width of a head.
+/// What the backward pass of one key head keeps besides its operands; d is the width of a head.
 struct HeadScratch {
   float *rows_k, *rows_v;             ///< [keys,d] of this head, gathered
   float* turned;                      ///< [d,keys of a chunk] a chunk transposed

@@ -7,7 +7,7 @@
 //   output:             slices folded by a binary tree: ((0+1)+(2+3))+((4+5)+(6+7)); then the bias
 // This is the order of the AMX instruction TDPBF16PS (Intel 64 manual, volume 2). So it gives the
 // same bits as chains of vector FMAs, or of VDPBF16PS, which adds the product of its high elements
-// first. Slices allow a product to be cut between devices without a change of bits.
+// first. Slices allow a product to be cut between devices without changing bits.
 #pragma once
 
 #include "kernels/bf16.hpp"
@@ -43,8 +43,8 @@ struct SlicedOperands {
   std::int64_t slice_end(int slice) const { return blocks * (slice + 1) / slices; }
 };
 
-/// Partial sums of a tile of outputs that wait for their partner in the tree. After slice s their
-/// number is that of the one bits of s + 1.
+/// Partial sums of a tile of outputs that wait for their partner in the tree. After slice s there
+/// are as many as s + 1 has one bits.
 template <int kRows>
 struct SliceTree {
   Vec waiting[3][kRows];
@@ -78,7 +78,7 @@ struct __attribute__((packed)) TileConfig {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-/// Rounds a row to bf16 and fills it up with zeros.
+/// Rounds a row to bf16 and pads it with zeros.
 static inline void round_row(const float* x, std::int64_t k, std::int64_t inputs, Bf16* out) {
   for (std::int64_t j = 0; j < inputs; j += kLanes) {
     const Vec row = j < k ? rounded_to_bf16(load_up_to(x + j, k - j)) : splat(0.0F);
@@ -89,7 +89,7 @@ static inline void round_row(const float* x, std::int64_t k, std::int64_t inputs
 
 // The rows of a tile, and the bf16 numbers in a block of a panel.
 inline constexpr std::int64_t kTileRows16 = 16, kPanelTile = 512;
-/// The number of elements by which prefetches of weights are ahead of the product.
+/// How many elements ahead of the product weights are prefetched.
 inline constexpr std::int64_t kAhead = kPanelTile;
 
 /// Sums the tiles of 16 * kRowTiles rows and kPanels panels over blocks [begin, end) into out
@@ -227,7 +227,7 @@ struct Bf16Products {
   }
 
  private:
-  /// A tile has 16 rows. Where fewer are wanted, the others are not written to c.
+  /// A tile has 16 rows. If fewer are wanted, the others are not written to c.
   template <int kPanels>
   static inline void tiles(const Input* x, std::int64_t stride, std::int64_t rows,
                            const Weight* panel, std::int64_t panel_stride, std::int64_t blocks,
@@ -279,8 +279,8 @@ struct InputPairs {
 };
 inline constexpr std::int64_t kInputsOfPart = 4;
 
-/// The inputs of a row as InputPairs, filled up with zeros. The upper halves of lanes a b c d
-/// become the words ac and bd.
+/// The inputs of a row as InputPairs, padded with zeros. The upper halves of lanes a b c d become
+/// the words ac and bd.
 static inline void input_parts(const float* x, std::int64_t k, std::int64_t parts,
                                InputPairs* out) {
   const __m512i first_halves = _mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6);
@@ -324,7 +324,7 @@ static inline void block_chains(const InputPairs* x, std::int64_t x_stride, cons
 using InputPairs = float;
 inline constexpr std::int64_t kInputsOfPart = 1;
 
-/// The inputs of a row, filled up with zeros.
+/// The inputs of a row, padded with zeros.
 static inline void input_parts(const float* x, std::int64_t k, std::int64_t parts,
                                InputPairs* out) {
   for (std::int64_t j = 0; j < parts; j += kLanes)
@@ -373,9 +373,8 @@ inline constexpr int kSlicedRows = 6;  // one chain at a time: 12 of 16 register
 inline constexpr int kSlicedRows = 4;
 #endif
 
-/// With one row memory is the only limit. Weights that are this number of elements ahead are
-/// prefetched into the second-level cache, also beyond the end of a product, where the weights of
-/// the next product are.
+/// With one row, memory is the only limit. Weights this many elements ahead are prefetched into the
+/// second-level cache, even beyond the end of a product, where the next product's weights are.
 inline constexpr std::int64_t kFarAhead = 16384;
 
 /// The share of the 16 cache lines in each block of the next panel that a tile of rows prefetches,

@@ -10,7 +10,7 @@ namespace {
 std::int64_t row_bytes(std::int64_t k) { return cuda::stepped(k) * std::int64_t(sizeof(Bf16)); }
 std::int64_t packed_bytes_rows(std::int64_t o, std::int64_t k) { return o * row_bytes(k); }
 
-/// Writes the rows of W[o,k], each filled up with zeros. Element j of row i is value(i k + j).
+/// Writes the rows of W[o,k], each padded with zeros. Element j of row i is value(i k + j).
 template <class Value>
 void pack(std::int64_t o, std::int64_t k, void* packed, const Value& value) {
   auto* to = static_cast<Bf16*>(packed);

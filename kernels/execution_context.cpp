@@ -1,4 +1,4 @@
-// Scratch memory of kernel calls, which grows but never shrinks.
+// Scratch memory for kernel calls, which grows but never shrinks.
 #include "kernels/execution_context.hpp"
 
 namespace rollcall::kernels {

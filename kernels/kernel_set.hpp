@@ -7,7 +7,7 @@
 //   invariance, and the reason why generation and training agree bit for bit.
 // - Each output sums its products in one fixed order, so that all sets of one numerics have the
 //   same bits and the fastest may be chosen by measurement. In fp32_fixed_order these are FMAs with
-//   k ascending within a lane, and 16 lanes folded by a fixed binary tree where a reduction runs
+//   k ascending within a lane, and 16 lanes folded by a fixed binary tree if a reduction runs
 //   along the row. bf16_linear.simd.hpp gives the order of bf16_sliced8.
 // - `reference` consists of plain loops in double precision. It is the truth within a stated
 //   tolerance, not bit for bit.
@@ -32,9 +32,9 @@ constexpr std::int64_t pages_of(std::int64_t keys) { return (keys + kPageKeys - 
 struct AttentionRow {
   const void* const* pages;
   std::int64_t keys;
-  /// The number of first positions that hold the same keys and values as those of the row before,
-  /// in the same pages or in copies. They may be read once for both rows. It may stay 0 for rows
-  /// with the same `pages`.
+  /// The number of leading positions that hold the same keys and values as in the row before, in
+  /// the same pages or in copies. They may be read once for both rows. It may stay 0 for rows with
+  /// the same `pages`.
   std::int64_t alike = 0;
 };
 
@@ -165,8 +165,8 @@ struct KernelSet {
                                  const std::int32_t* target, const float* lse, const float* entropy,
                                  const float* dlogprob, const float* dentropy, float* dlogits);
   /// For p = softmax(logits inverse_temperature) of each row: squares[i] = sum p^2, and kl[i] = sum
-  /// p (ln p - ln q), where q is the softmax of `other` [n,v]. Where `other` is nullptr it computes
-  /// no kl. lse and other_lse [n] come from token_columns.
+  /// p (ln p - ln q), where q is the softmax of `other` [n,v]. If `other` is nullptr it computes no
+  /// kl. lse and other_lse [n] come from token_columns.
   void (*wide_columns)(ExecutionContext&, const float* logits, const float* other, std::int64_t n,
                        std::int64_t v, float inverse_temperature, const float* lse,
                        const float* other_lse, float* squares, float* kl);
@@ -198,7 +198,7 @@ struct KernelSet {
 };
 
 /// The names of numerics, which fix the bits of a run. All sets of one numerics have the same bits.
-/// The reference has a numerics of its own, "fp64_loops".
+/// The reference has its own numerics, "fp64_loops".
 inline constexpr const char *kFp32FixedOrder = "fp32_fixed_order", *kBf16Sliced8 = "bf16_sliced8",
                             *kCudaBf16Sliced8 = "cuda_bf16_sliced8";
 
@@ -209,13 +209,13 @@ const KernelSet& device_host_kernels();
 
 const KernelSet& reference_kernels();
 const KernelSet& scalar_kernels();
-/// The set of these numerics that every machine can run. Throws std::invalid_argument where there
-/// are no such numerics.
+/// The set of these numerics that every machine can run. Throws std::invalid_argument if there are
+/// no such numerics.
 const KernelSet& plain_kernels(std::string_view numerics);
 /// The set of these numerics that the environment variable ROLLCALL_KERNELS names. Without it, the
 /// fastest set that this processor runs, measured once per process with a small linear + attention
-/// probe. Throws std::runtime_error where ROLLCALL_KERNELS names no set of these numerics
-/// ("reference" is always allowed), and std::invalid_argument where there are no such numerics.
+/// probe. Throws std::runtime_error if ROLLCALL_KERNELS names no set of these numerics ("reference"
+/// is always allowed), and std::invalid_argument if there are no such numerics.
 const KernelSet& selected_kernels(std::string_view numerics = kFp32FixedOrder);
 /// The set with this name: "reference", "scalar", "avx2" or "avx512", and in bf16_sliced8 also
 /// "avx512_bf16" or "amx". Returns nullptr when it is unknown or this processor cannot run it.

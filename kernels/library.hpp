@@ -14,7 +14,7 @@ bool built_with_cuda();
 struct KernelChoice {
   std::string numerics;
   std::vector<std::string> runnable;  ///< names of the sets that this CPU runs
-  std::string chosen;                 ///< a name; empty where ROLLCALL_KERNELS names none of them
+  std::string chosen;                 ///< a name; empty if ROLLCALL_KERNELS names none of them
   std::string problem;                ///< why `chosen` is empty; otherwise empty
 };
 std::vector<KernelChoice> kernel_choices();

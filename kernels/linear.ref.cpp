@@ -1,4 +1,4 @@
-// Reference of linear: y = x W^T + bias.
+// Reference for linear: y = x W^T + bias.
 #include "kernels/packing.hpp"
 #include "kernels/reference.hpp"
 

@@ -1,4 +1,4 @@
-// y = x W^T + bias over packed panels. Every output is one chain of FMAs over ascending k, so that
+// y = x W^T + bias over packed panels. Every output is one chain of FMAs over ascending k, so
 // its bits do not depend on how rows are grouped.
 #pragma once
 
@@ -10,9 +10,10 @@ namespace rollcall::kernels::ROLLCALL_ISA {
 // A tile has kTileRows x kTilePanels accumulators. They fill the registers, and are enough to hide
 // the latency of FMA (4 cycles, at best two FMAs per cycle).
 #if defined(__AVX512F__)
-inline constexpr int kTileRows = 8, kTilePanels = 3;  // of 32 registers 24 for sums, 3 for W
+inline constexpr int kTileRows = 8, kTilePanels = 3;  // 24 of 32 registers for sums, 3 for W
 #elif defined(__AVX2__)
-inline constexpr int kTileRows = 6, kTilePanels = 1;  // of 16 registers 12 for sums, 2 W, 1 x
+inline constexpr int kTileRows = 6,
+                     kTilePanels = 1;  // 12 of 16 registers for sums, 2 W, 1 x
 #else
 inline constexpr int kTileRows = 4, kTilePanels = 1;
 #endif
@@ -30,8 +31,8 @@ struct Ahead {
   std::int64_t step;
 };
 
-/// With only one tile of rows memory is the limit. The tile prefetches weights that are this number
-/// of bytes ahead, also beyond the end of a product, where the weights of the next product are.
+/// With only one tile of rows, memory is the limit. The tile prefetches weights this many bytes
+/// ahead, even beyond the end of a product, where the next product's weights are.
 inline constexpr std::int64_t kFarAheadBytes = 32768;
 
 /// Computes y[row .. row+kRows) for the kPanels panels from `panel` on.

@@ -82,7 +82,7 @@ void pack_halves_bf16(const std::uint16_t* w, std::int64_t o, std::int64_t k, vo
 namespace {
 
 /// The numbers of elements of a head's keys, and of its values, in a page. The inputs of a packed
-/// matrix are filled up to multiples of `unit`.
+/// matrix are padded to multiples of `unit`.
 std::int64_t key_elements(std::int64_t head_dim, std::int64_t unit) {
   return kPageKeys * padded(head_dim, unit);
 }
@@ -96,7 +96,7 @@ std::int64_t place(std::int64_t output, std::int64_t input, std::int64_t inputs,
          (input / together * kPanel + output % kPanel) * together + input % together;
 }
 
-/// The elements of a page: for each key head its keys [panel of 16 positions][head_dim filled up to
+/// The elements of a page: for each key head its keys [panel of 16 positions][head_dim padded to
 /// kUnit][16], then its values [panel of 16 dims][64 positions][16].
 template <class Element, std::int64_t kUnit, std::int64_t kTogether>
 struct PageOf {
@@ -112,7 +112,7 @@ struct PageOf {
   }
 
   /// Sets a panel of keys and a unit of values to 0 when their first position is stored. Products
-  /// read whole panels and units, so that places without a position must hold numbers.
+  /// read whole panels and units, so unused positions must hold numbers.
   void begin(Element* page, std::int64_t head, std::int64_t slot) const {
     if (slot % kPanel == 0)
       std::memset(keys(page, head) + slot * inputs, 0,

@@ -15,7 +15,7 @@ inline constexpr std::int64_t kBf16Block = 32;
 std::int64_t packed_bytes_fp32(std::int64_t o, std::int64_t k);
 void pack_fp32(const float* w, std::int64_t o, std::int64_t k, void* packed);
 // bf16: packed[panel][pair][lane][2], where a pair is two consecutive inputs. It is zero beyond o
-// and k, and k is filled up to whole blocks.
+// and k, and k is padded to whole blocks.
 std::int64_t packed_bytes_bf16(std::int64_t o, std::int64_t k);
 void pack_bf16(const float* w, std::int64_t o, std::int64_t k, void* packed);
 // Packs W[o,k] as pack_fp32() and pack_bf16() do, from weights in bf16.

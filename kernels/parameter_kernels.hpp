@@ -23,8 +23,8 @@ class KokkosScope {
 // The functions below take any part of the parameters, from any thread.
 
 /// Adds integers round(value * 2^exponent) to sum, which is exact in any order. Returns the largest
-/// |value|, or infinity when a value is not finite. The sum is undefined where the largest |value|
-/// * 2^exponent exceeds 2^52. That bound leaves room for 2^10 micro-batches below 2^62.
+/// |value|, or infinity if a value is not finite. The sum is undefined if the largest |value| *
+/// 2^exponent exceeds 2^52. That bound leaves room for 2^10 micro-batches below 2^62.
 float accumulate_fixed_point(std::span<const float> values, int exponent,
                              std::span<std::int64_t> sum);
 /// values[i] = sum[i] * 2^-exponent, correctly rounded to fp32.

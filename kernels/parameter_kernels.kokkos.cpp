@@ -28,7 +28,7 @@ KokkosScope::~KokkosScope() {
 
 namespace {
 
-/// The widest set of this processor. All sets give the same integers and roundings, so that the
+/// The widest set of this processor. All sets give the same integers and roundings, so the
 /// numerics of the run do not matter.
 const KernelSet& widest() {
   static const KernelSet& set = []() -> const KernelSet& {

@@ -1,5 +1,5 @@
 // Fixed-point sums and AdamW over all parameters, as plain loops that the compiler vectorises.
-// Every operation is exact or rounded once, so that the bits are the same everywhere.
+// Every operation is exact or rounded once, so the bits are the same everywhere.
 #pragma once
 
 #include "kernels/parameter_kernels.hpp"
@@ -12,7 +12,7 @@ inline constexpr double kTwoTo52 = 4503599627370496.0;  // from here on every do
 static float accumulate_fixed_point(const float* values, std::int64_t count, double scale,
                                     std::int64_t* sum) {
   constexpr std::int64_t kPiece = 1024;  // stays in the first-level cache
-  std::uint32_t largest = 0;  // bits of floats without sign, which are in the order of the values
+  std::uint32_t largest = 0;             // bits of |value|, which sort like the values
   for (std::int64_t first = 0; first < count; first += kPiece) {
     const std::int64_t last = count - first < kPiece ? count : first + kPiece;
     for (std::int64_t i = first; i < last; ++i) {
@@ -36,9 +36,9 @@ static float accumulate_fixed_point(const float* values, std::int64_t count, dou
   return value;
 }
 
-/// Converts sums to floats with one rounding. The intermediate double keeps bits that it has no
-/// room for as a sticky last bit (round to odd; Boldo and Melquiond 2008), so that its rounding to
-/// float is that of the integer.
+/// Converts sums to floats with one rounding. The intermediate double keeps bits that do not fit as
+/// a sticky last bit (round to odd; Boldo and Melquiond 2008), so that its rounding to float is
+/// that of the integer.
 static void from_fixed_point(const std::int64_t* sum, std::int64_t count, double scale,
                              float* values) {
   constexpr std::int64_t exact = std::int64_t{1} << 53, lost = 2047;

@@ -1,4 +1,4 @@
-// Reference of root-mean-square normalisation (Zhang and Sennrich 2019) and its backward.
+// Reference for root-mean-square normalisation (Zhang and Sennrich 2019) and its backward pass.
 #include "kernels/reference.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Reference of rotary position embedding (Su et al. 2021), rotate-half pairing.
+// Reference for rotary position embedding (Su et al. 2021), rotate-half pairing.
 #include "kernels/reference.hpp"
 
 namespace rollcall::kernels::reference {

@@ -49,7 +49,7 @@ bool amx_is_ours() {
 }
 
 /// The sets of these numerics that this processor can run, with the plain one last. Throws
-/// std::invalid_argument where there are no such numerics.
+/// std::invalid_argument if there are no such numerics.
 std::vector<const KernelSet*> runnable_sets(std::string_view numerics) {
   std::vector<const KernelSet*> fp32, bf16;
 #ifdef ROLLCALL_KERNELS_X86
@@ -93,7 +93,7 @@ struct Probe {
 };
 
 /// The fastest of `sets` by its best time in several repetitions. The plain set, the last one, is
-/// chosen only where there is no other one, and a single other set is not measured.
+/// chosen only if there is no other, and a single other set is not measured.
 const KernelSet& fastest(const std::vector<const KernelSet*>& sets) {
   if (sets.size() < 3) return *sets.front();
   constexpr int repetitions = 12;  // about half a millisecond in all

@@ -1,5 +1,5 @@
-// The 16-lane vector of simd.hpp as an array, for any processor. Where the processor has no FMA
-// instruction the C library computes it, slowly but exactly.
+// The 16-lane vector of simd.hpp as an array, for any processor. If the processor has no FMA
+// instruction, the C library computes it, slowly but exactly.
 #pragma once
 
 #include "kernels/bf16.hpp"
@@ -9,8 +9,8 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr int kUnroll = 1;  // the lanes are loops themselves, so that unrolling would cost
-                                   // compile time only
+inline constexpr int kUnroll = 1;  // the lanes are loops themselves, so unrolling would only cost
+                                   // compile time
 
 struct Vec {
   float lane[16];
@@ -57,7 +57,7 @@ static inline Vec operator/(Vec a, Vec b) {
 static inline Vec fma(Vec a, Vec b, Vec c) {
   return each_lane([&](int i) { return __builtin_fmaf(a.lane[i], b.lane[i], c.lane[i]); });
 }
-/// The larger of both. Where one is a NaN it is the second operand, as in the x86 instruction.
+/// The larger of both. If one is a NaN it is the second operand, as in the x86 instruction.
 static inline Vec max(Vec a, Vec b) {
   return each_lane([&](int i) { return a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]; });
 }

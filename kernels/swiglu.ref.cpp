@@ -1,4 +1,4 @@
-// Reference of SwiGLU (Shazeer 2020) and its backward.
+// Reference for SwiGLU (Shazeer 2020) and its backward pass.
 #include "kernels/reference.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Reference of the token columns (log-probability, entropy, log-sum-exp) and of their backward.
+// Reference for the token columns (log-prob, entropy, log-sum-exp) and their backward pass.
 #include "kernels/reference.hpp"
 
 #include <algorithm>

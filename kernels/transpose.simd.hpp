@@ -1,5 +1,5 @@
 // Transposes in registers. They turn the products of the backward pass into products of the forward
-// kind.
+// form.
 #pragma once
 
 #include "kernels/packing.hpp"

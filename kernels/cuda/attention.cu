@@ -26,8 +26,7 @@ struct Operands {
   unsigned* rounded;  ///< [n, q_heads head_dim], or nullptr
 };
 
-/// The shared memory of a block. It has two pages, because the next one is loaded during work on
-/// one.
+/// The shared memory of a block. It has two pages, because one is loaded while the other is used.
 struct Shared {
   Bf16 *queries, *weights;  ///< [8, width] and [8, 64], with padded rows
   Bf16* pages;              ///< two pages of keys and values [64, width] each, with padded rows
@@ -118,7 +117,7 @@ __device__ void weigh_page(const Shared& s, std::int64_t visible, bool begins, f
     *reinterpret_cast<unsigned*>(s.weights + query * (kKeys + kPad) + 2 * lane) = pair;
     const float sum = warp_sum(__uint_as_float(pair << 16) + __uint_as_float(pair & 0xFFFF0000U)),
                 kept = expf(before - top);
-    __syncwarp();  // after it all lanes have read the query's state
+    __syncwarp();  // from here on all lanes have read the query's state
     if (lane == 0) s.kept[query] = kept, s.top[query] = top, s.mass[query] = fmaf(mass, kept, sum);
   }
 }
@@ -248,7 +247,7 @@ void attention(ExecutionContext& context, const float* q, const AttentionRow* ro
                HeadShape shape, AttentionPart part, float* out, Bf16* rounded) {
   if (n == 0 || part.first == part.last) return;
   const std::int64_t width = shape.q_heads * shape.head_dim;
-  // Rows are written directly where they consist of whole words and are not filled up.
+  // Rows are written directly if they consist of whole words and are not padded.
   const bool at_once = rounded != nullptr && shape.head_dim % 2 == 0 && stepped(width) == width;
   const Operands a{q,
                    rows,

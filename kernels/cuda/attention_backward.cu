@@ -1,7 +1,7 @@
 // Backward pass of causal attention over the sequences of a micro-batch on tensor cores (Dao 2023,
-// algorithm 2). Scores are computed again from tiles of 64 queries and 64 keys, so that nothing of
-// the size queries x keys is kept. No sum has two writers. One kernel goes twice over the keys that
-// a tile of queries attends to, first for lse and delta, then for dq. Another kernel goes over the
+// algorithm 2). Scores are recomputed from tiles of 64 queries and 64 keys, so that nothing of the
+// size queries x keys is kept. No sum has two writers. One kernel goes twice over the keys that a
+// tile of queries attends to, first for lse and delta, then for dq. Another kernel goes over the
 // queries that attend to a tile of keys, first those of its own sequence and then those of
 // sequences that continue it, for dk and dv. With P = exp(S scale - lse), dP = dout V^T and delta =
 // sum P dP:
@@ -46,8 +46,8 @@ __device__ int own_column(int j, int i) {
   return 8 * j + static_cast<int>(threadIdx.x) % 4 * 2 + i % 2;
 }
 
-/// Begins to copy a tile of one head. Its i-th row is row(i), where rows have `heads` heads, or
-/// zeros where row(i) is -1.
+/// Begins to copy a tile of one head. Its i-th row is row(i) of rows with `heads` heads, or zeros
+/// if row(i) is -1.
 template <class Row>
 __device__ void load_tile(const Operands& a, const Bf16* from, std::int64_t heads,
                           std::int64_t head, const Row& row, Bf16* to) {

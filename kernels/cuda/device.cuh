@@ -16,8 +16,8 @@ inline constexpr int kBlock = 256;
 
 /// Throws std::runtime_error with the name of the call when it failed.
 void check(cudaError_t status, const char* call);
-/// Throws std::runtime_error when a call that takes device memory failed. Where the device has no
-/// room, the error's text names `what` the memory was for.
+/// Throws std::runtime_error when a call that takes device memory failed. If the device has no
+/// room, the error says `what` the memory was for.
 void check_taken(cudaError_t status, std::size_t bytes, const char* what);
 
 int attribute(cudaDeviceAttr which);  ///< an attribute of the current device
@@ -89,7 +89,7 @@ __device__ inline std::int64_t element() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-/// x rounded to an integer with ties to even, or 0 where x exceeds 2^52 or is a NaN
+/// x rounded to an integer with ties to even, or 0 if x exceeds 2^52 or is a NaN
 /// (parameter_kernels.hpp).
 __device__ inline std::int64_t nearest_integer(double x) {
   return fabs(x) <= 4503599627370496.0 ? static_cast<std::int64_t>(rint(x)) : 0;
@@ -98,8 +98,7 @@ __device__ inline void add_atomically(std::int64_t* sum, std::int64_t value) {
   atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(value));
 }
 
-/// The bits of |value|, where a NaN counts as infinity. Without sign they are in the order of the
-/// values.
+/// The bits of |value|, where a NaN counts as infinity. Without a sign they sort like the values.
 __device__ inline unsigned size_of(float value) {
   const unsigned size = __float_as_uint(value) & 0x7FFFFFFFU;
   return size > 0x7F800000U ? 0x7F800000U : size;

@@ -3,12 +3,12 @@
 //
 // - Every pointer is to memory that the device can access. Calls are queued on
 //   ExecutionContext::stream and return before they are done. Temporary memory is the caller's
-//   where a call takes some, and stream-ordered otherwise. A failed launch throws
+//   if a call takes some, and stream-ordered otherwise. A failed launch throws
 //   std::runtime_error.
 // - In the numerics `cuda_bf16_sliced8` products are bf16 in mma.m16n8k16 with fp32 sums. k ascends
 //   in steps of 32, and slices of k are summed separately and folded by a binary tree. All else is
 //   fp32. A row's bits depend on that row only. They differ from those of a processor, because a
-//   tensor core adds in an order of its own.
+//   tensor core adds in its own order.
 #pragma once
 
 #include "kernels/bf16.hpp"
@@ -23,8 +23,8 @@ namespace rollcall::kernels::cuda {
 inline constexpr std::int64_t kStep = 32;  ///< inputs in a step of a product
 constexpr std::int64_t stepped(std::int64_t k) { return (k + kStep - 1) / kStep * kStep; }
 
-/// A matrix in bf16, row by row. Each row is filled up with zeros to stepped(columns) elements and
-/// is aligned to 16 bytes.
+/// A matrix in bf16, row by row. Each row is padded with zeros to stepped(columns) elements and is
+/// aligned to 16 bytes.
 struct Rows16 {
   const Bf16* rows;
   std::int64_t count, columns;
@@ -36,9 +36,9 @@ void round_rows(ExecutionContext&, const float* x, std::int64_t n, std::int64_t 
 void round_transposed(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, Bf16* to);
 /// to[columns, stepped(count)] = the transpose of x.
 void transpose(ExecutionContext&, const Rows16& x, Bf16* to);
-/// y[n,o] = x W^T + bias, where W has o rows and x has n rows of the same number of columns. `bias`
-/// may be nullptr. `slices` is 1, 2, 4 or 8. `parts`: sliced_floats() of temporary memory. `added`
-/// [n,o], or nullptr, is added last. It may be y.
+/// y[n,o] = x W^T + bias, where W has o rows and x has n rows with the same number of columns.
+/// `bias` may be nullptr. `slices` is 1, 2, 4 or 8. `parts`: sliced_floats() of temporary memory.
+/// `added` [n,o], or nullptr, is added last. It may be y.
 void product(ExecutionContext&, const Rows16& x, const Rows16& w, const float* bias, int slices,
              float* y, float* parts = nullptr, const float* added = nullptr);
 constexpr std::int64_t sliced_floats(std::int64_t n, std::int64_t o, int slices) {
@@ -59,18 +59,18 @@ void products(ExecutionContext&, const Rows16& x, std::span<const Factor> factor
 void linear(ExecutionContext&, const float* x, std::int64_t n, const Rows16& w, const float* bias,
             int slices, float* y);
 
-/// x[n,width] = the rows of the table with the numbers `token`, converted to fp32.
+/// x[n,width] = the table's rows numbered `token`, converted to fp32.
 void embed(ExecutionContext&, const Rows16& table, const std::int32_t* token, std::int64_t n,
            float* x);
 /// Adds round(dx scale) to the rows of sum[vocabulary, width] that belong to the tokens. The sums
-/// are integers, so that rows of the same token may come in any order. `largest` (or nullptr) is as
+/// are integers, so rows of the same token may come in any order. `largest` (or nullptr) is as
 /// for accumulate_fixed_point.
 void embed_backward(ExecutionContext&, const float* dx, const std::int32_t* token, std::int64_t n,
                     std::int64_t width, double scale, std::int64_t* sum, float* largest = nullptr);
 void add(ExecutionContext&, const float* x, std::int64_t count, float* y);  ///< y += x
-/// y[n,width]: row i is the sum, in that order, of the rows [width] that row[begin[i]] ..
-/// row[begin[i + 1] - 1] point to. It is zero where there are no such rows. Without `begin` it is a
-/// copy of row[i].
+/// y[n,width]: row i is the sum, in order, of the rows [width] to which row[begin[i]] ..
+/// row[begin[i + 1] - 1] point. It is zero if there are none. Without `begin` it is a copy of
+/// row[i].
 void sum_rows(ExecutionContext&, const float* const* row, const std::int32_t* begin, std::int64_t n,
               std::int64_t width, float* y);
 /// y[width] = the sum of the rows of x[n,width]. Runs of kNormRows rows are summed in order, then
@@ -135,11 +135,11 @@ struct AttentionTileTable {
   std::vector<AttentionTiles::Tile> tiles;
   std::vector<std::int32_t> children;
 };
-/// The tables of tiles, on the host. Throws std::invalid_argument where the sequences are not as
+/// The tables of tiles, on the host. Throws std::invalid_argument if the sequences are not as
 /// described above.
 AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences);
 /// Writes dq [rows, q_heads, head_dim], dk and dv for all rows of the sequences. dout is the
-/// gradient by the output of attention() over them.
+/// gradient with respect to the output of attention() over them.
 void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v,
                         const float* dout, std::int64_t rows, HeadShape shape,
                         const AttentionTiles& tiles, float* dq, float* dk, float* dv);
@@ -156,18 +156,18 @@ void token_columns_backward(ExecutionContext&, const float* logits, std::int64_t
                             float inverse_temperature, const std::int32_t* target, const float* lse,
                             const float* entropy, const float* dlogprob, const float* dentropy,
                             float* dlogits);
-/// The tokens that may be sampled: ids below `ids`, of them the top_k most probable (0: all), and
-/// of those the fewest that have top_p of their mass (Holtzman et al. 2020). Of equal probabilities
-/// the lower ids come first.
+/// The tokens that may be sampled: ids below `ids`, among them the top_k most probable (0: all),
+/// and among those the fewest that hold top_p of their mass (Holtzman et al. 2020). Among equal
+/// probabilities the lower ids come first.
 struct DrawRules {
   std::int64_t ids;
   float inverse_temperature;
   std::int64_t top_k = 0;
   float top_p = 1.0F;
 };
-/// Samples one token of each row by inverse CDF over ascending ids at u[n] in [0, 1), in fp32.
-/// Where `u` is nullptr it takes the most probable token. `blocks` come from token_columns.
-/// logprob[n] (or nullptr) receives the token's log-prob in the softmax over all tokens.
+/// Samples one token of each row by inverse CDF over ascending ids at u[n] in [0, 1), in fp32. If
+/// `u` is nullptr it takes the most probable token. `blocks` come from token_columns. logprob[n]
+/// (or nullptr) receives the token's log-prob in the softmax over all tokens.
 void sample(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v,
             const DrawRules& rules, const BlockMass* blocks, const float* u, std::int32_t* token,
             float* logprob = nullptr);
@@ -182,7 +182,7 @@ void accumulate_fixed_point(ExecutionContext&, const float* values, std::int64_t
                             int exponent, std::int64_t* sum, float* largest);
 void from_fixed_point(ExecutionContext&, const std::int64_t* sum, std::int64_t count, int exponent,
                       float* values);
-/// Adds to sum[1] a 64-bit hash of each value's bits and of its place first + i. The sum identifies
+/// Adds to sum[1] a 64-bit hash of each value's bits and of its index first + i. The sum identifies
 /// the contents of a buffer, however the buffer is cut into calls.
 void add_checksum(ExecutionContext&, const float* values, std::int64_t first, std::int64_t count,
                   std::int64_t* sum);

@@ -1,5 +1,5 @@
 // Operations that CUDA C++ has no function for: tensor cores, asynchronous copies, and rounding two
-// numbers to bf16 at once. They are inline PTX. The emulation has versions of its own
+// numbers to bf16 at once. They are inline PTX. The emulation has its own versions
 // (tests/emulation).
 #pragma once
 
@@ -56,8 +56,8 @@ __device__ inline void load_transposed_matrices(unsigned (&to)[4], const std::ui
                : "memory");
 }
 
-/// Copies 16 bytes from global to shared memory, which both must be aligned to 16, or writes zeros
-/// where not `wanted`. They have arrived after the wait for their group.
+/// Copies 16 bytes from global to shared memory, both aligned to 16, or writes zeros if not
+/// `wanted`. They have arrived after the wait for their group.
 __device__ inline void copy_async(void* to, const void* from, bool wanted) {
   const auto place = static_cast<unsigned>(__cvta_generic_to_shared(to));
   const int bytes = wanted ? 16 : 0;

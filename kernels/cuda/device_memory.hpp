@@ -1,5 +1,5 @@
 // Memory of a CUDA device, copies to and from it, the streams on which work is queued, and the
-// order of that work. Together with device_kernels.hpp it spares callers the headers of CUDA.
+// order of that work. Together with device_kernels.hpp it spares callers the CUDA headers.
 #pragma once
 
 #include "kernels/execution_context.hpp"
@@ -12,7 +12,7 @@
 
 namespace rollcall::kernels::cuda {
 
-/// The devices that this process may use. `problem` says why where there are none, and is empty
+/// The devices that this process may use. `problem` says why if there are none, and is empty
 /// otherwise.
 struct Devices {
   int count = 0;
@@ -31,8 +31,8 @@ std::int64_t free_bytes();
 /// other stream, not even for the default one.
 void* new_stream();
 /// Device memory, and pinned host memory, from which copies need no intermediate buffer. Both are
-/// freed with their last owner, once queued work is done. Where the device has no room,
-/// std::runtime_error names `what` the memory was for and how much is free.
+/// freed with their last owner, once queued work is done. If the device has no room,
+/// std::runtime_error says `what` the memory was for and how much is free.
 std::shared_ptr<std::byte> device_memory(std::size_t bytes, const char* what);
 std::shared_ptr<std::byte> pinned_memory(std::size_t bytes);
 
@@ -42,10 +42,10 @@ void copy_to_device(ExecutionContext&, void* to, const void* from, std::size_t b
 void copy_to_host(ExecutionContext&, void* to, const void* from, std::size_t bytes);
 void copy_on_device(ExecutionContext&, void* to, const void* from, std::size_t bytes);
 void fill_zeros(ExecutionContext&, void* to, std::size_t bytes);
-/// Waits until all queued work is done. Throws std::runtime_error where some of it failed.
+/// Waits until all queued work is done. Throws std::runtime_error if some of it failed.
 void wait(ExecutionContext&);
 
-/// A point in the work of a stream that other streams or the host wait for. Before the first
+/// A point in a stream's work for which other streams or the host can wait. Before the first
 /// record() nothing waits.
 class Event {
  public:
@@ -59,7 +59,7 @@ class Event {
 };
 
 /// Launches and copies on device memory that were captured instead of executed. A graph can be
-/// queued any number of times as one piece of work. Its arguments are those of the capture, so that
+/// queued any number of times as one piece of work. Its arguments are those of the capture, so
 /// anything that varies must be in memory that they point to.
 class Graph {
  public:

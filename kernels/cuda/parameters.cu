@@ -7,7 +7,7 @@
 namespace rollcall::kernels::cuda {
 namespace {
 
-/// Values per thread. There are several, because the update of the one place for the largest value
+/// Values per thread. There are several, because updating the single place for the largest value
 /// takes time.
 constexpr int kEach = 16;
 
@@ -24,7 +24,7 @@ __global__ void accumulate_some(const float* values, std::int64_t count, double 
   note_largest(size, largest);
 }
 
-/// Rounds once. Bits that a double has no room for stay as a sticky last bit (round to odd; Boldo
+/// Rounds once. Bits that do not fit in a double are kept as a sticky last bit (round to odd; Boldo
 /// and Melquiond 2008).
 __global__ void from_fixed_point_each(std::int64_t count, const std::int64_t* sum, double scale,
                                       float* values) {
@@ -37,8 +37,8 @@ __global__ void from_fixed_point_each(std::int64_t count, const std::int64_t* su
       static_cast<float>(static_cast<double>(fits ? value : odd) * (fits ? scale : scale * 2048.0));
 }
 
-/// A hash of place and bits, in which each of their bits changes about half of the number (the
-/// finalizer of SplitMix64; Steele, Lea and Flood 2014).
+/// A hash of place and bits. Each input bit changes about half of the result's bits (the finalizer
+/// of SplitMix64; Steele, Lea and Flood 2014).
 __device__ unsigned long long place_and_bits(std::int64_t place, float value) {
   unsigned long long mixed =
       static_cast<unsigned long long>(place) * 0x9E3779B97F4A7C15ULL + __float_as_uint(value);

@@ -1,7 +1,7 @@
 // y = x W^T + bias in bf16 on tensor cores, with one mma shape and one step of k. The caller sets
 // the slices of k from the shape of the layer. The size of a block's tile depends on the number of
 // rows, and beyond 64 rows also on the outputs and the device. With every tile an output is a chain
-// of the same instructions in the same order, so that a row's bits do not depend on its batch.
+// of the same instructions in the same order, so a row's bits do not depend on its batch.
 #include "kernels/cuda/device.cuh"
 
 #include <algorithm>
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
   wait_for_copies<T::kStages - 2>();
   __syncthreads();
   fragments[0].load(own_w, own_x);
-  /// Multiplies a stage, which has `left` inputs, and at least kDepth where it is `whole`.
+  /// Multiplies a stage, which has `left` inputs, and at least kDepth if it is `whole`.
   const auto multiply_stage = [&](int left, bool whole) {
 #pragma unroll
     for (int j = 0; j < T::kParts; ++j) {
@@ -226,7 +226,7 @@ void launch_tiles(const ExecutionContext& context, const Operands& p) {
 }
 
 /// The cost of a launch: the number of rounds in which the device runs all blocks, with `at_once`
-/// blocks per multiprocessor, times the cost of a round. It is infinite where a block does not fit.
+/// blocks per multiprocessor, times the cost of a round. It is infinite if a block does not fit.
 template <class T>
 double cost(const Operands& p, int at_once, double turn) {
   if (T::kBytes > static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)))
@@ -236,7 +236,7 @@ double cost(const Operands& p, int at_once, double turn) {
          turn;
 }
 
-// The costs of rounds come from rates on an H100, 2026-11-26: 386, 321 and 154 TFLOP/s where the
+// The costs of rounds come from rates on an H100, 2026-11-26: 386, 321 and 154 TFLOP/s when the
 // tiles fill the device. 1 is the time of the large tile for 64 x 64 outputs.
 using Large = Tile<128, 256, 2, 4, 64, 3>;
 using Middle = Tile<128, 128, 2, 2, 64, 3>;

@@ -1,6 +1,6 @@
-// Operations by row or by element: embedding, norm, rotary embedding and SwiGLU. Where a row is
-// summed, a block computes it. Otherwise a thread computes one or two elements. Sums over rows are
-// made in runs of kNormRows.
+// Row-wise and element-wise operations: embedding, norm, rotary embedding and SwiGLU. A block
+// computes each row that is summed. Otherwise a thread computes one or two elements. Sums over rows
+// are computed in runs of kNormRows.
 #include "kernels/cuda/device.cuh"
 
 #include <stdexcept>
@@ -8,7 +8,7 @@
 namespace rollcall::kernels::cuda {
 namespace {
 
-/// The number of threads that share a row. It depends on the width only, so that a row's bits do
+/// The number of threads that share a row. It depends on the width only, so a row's bits do
 /// not depend on other rows.
 int threads_of(std::int64_t d) { return d <= 4 * kWarp ? kWarp : kBlock; }
 

@@ -77,7 +77,8 @@ __global__ void join_row(const Sums* sums, std::int64_t parts, const float* logi
   to.logprob[i] = target[i] < 0 ? 0.0F : logits[i * v + target[i]] * scale - all.largest - log_sum;
 }
 
-/// For each row lse, entropy, and the derivatives of the loss by log-prob and by entropy.
+/// For each row: lse, entropy, and the derivatives of the loss with respect to log-prob and
+/// entropy.
 struct ColumnGradients {
   const float *lse, *entropy, *dlogprob, *dentropy;
 };
@@ -95,7 +96,7 @@ __global__ void token_columns_backward_each(std::int64_t count, const float* log
 }
 
 /// The first lane at which the running sum of the warp's values, which begins at `before`, passes
-/// `goal`, or 32 where it does not. `before` becomes the sum over all lanes.
+/// `goal`, or 32 if it does not. `before` becomes the sum over all lanes.
 __device__ int first_beyond(float value, float goal, float* before) {
   float sum = *before;
   int found = kWarp;
@@ -127,7 +128,7 @@ struct PendingSample {
   }
 };
 
-/// A warp finds the most probable token of a row, and of equals the one with the lowest id.
+/// A warp finds the most probable token of a row, and in a tie the one with the lowest id.
 __global__ void most_probable_row(PendingSample a) {
   const std::int64_t row = blockIdx.x;
   float top = -FLT_MAX;
@@ -142,8 +143,8 @@ __global__ void most_probable_row(PendingSample a) {
   if (threadIdx.x == 0) a.write(row, best);
 }
 
-/// A warp samples from a row. Where rounding leaves the goal unreached, it takes the last token
-/// with a weight.
+/// A warp samples from a row. If rounding leaves the goal unreached, it takes the last token with a
+/// weight.
 __global__ void sample_row(PendingSample a, const float* u) {
   const std::int64_t row = blockIdx.x, parts = (a.drawn + kVocabularyBlock - 1) / kVocabularyBlock,
                      v = a.v;
@@ -151,7 +152,7 @@ __global__ void sample_row(PendingSample a, const float* u) {
   const BlockMass *mass = a.masses(row), whole = mass[a.parts()];
   const float largest = whole.largest;
   float last_sum = mass[parts - 1].sum;
-  if (a.drawn < v) {  // the last block has other ids, too
+  if (a.drawn < v) {  // the last block also has other ids
     float own = 0.0F;
     for (std::int64_t j = (parts - 1) * kVocabularyBlock + threadIdx.x; j < a.drawn; j += kWarp)
       own += expf(logits[row * v + j] * scale - mass[parts - 1].largest);
@@ -196,10 +197,10 @@ __global__ void sample_row(PendingSample a, const float* u) {
   if (threadIdx.x == 0) a.write(row, chosen);
 }
 
-/// The most probable tokens of a row: those with more than the weight `from`, and the first
-/// `equals` ones with just that weight.
+/// The most probable tokens of a row: those that weigh more than `from`, and the first `equals`
+/// ones that weigh exactly that.
 struct Kept {
-  unsigned from;  ///< bits of a weight; they are in the order of the weights
+  unsigned from;  ///< bits of a weight; they sort like the weights
   float equals, mass;
 };
 
@@ -277,7 +278,7 @@ __global__ void __launch_bounds__(kBlock)
   for (int t = 0; t < kBlock; ++t) all += masses[t];
   const float goal = u[row] * all;
   int owner = -1, last = 0;  // the thread in whose range the goal is passed, and the last one with
-                             // a weight, for when rounding leaves the goal unreached
+                             // a weight, in case rounding leaves the goal unreached
   float sum = 0.0F, start = 0.0F;
 #pragma unroll 1
   for (int t = 0; t < kBlock && owner < 0; ++t) {

@@ -14,10 +14,11 @@ namespace rollcall::comm {
 /// atomic addition, and a reader never delays the writer.
 class Activity {
  public:
-  /// Notes that the rank begins the task `what` ("update of step 5"); "" ends the task before.
+  /// Notes that the rank begins the task `what` ("update of step 5"); "" ends the current task.
   void begin(const std::string& what);
-  /// Says what holds the task up ("waiting for the environment: 3 conversations"), beside its name;
-  /// "" ends it, and so does the next task. Any thread of the rank may call it. It is no progress.
+  /// Notes what holds the task up ("waiting for the environment: 3 conversations"), next to its
+  /// name; "" ends that, and so does the next task. Any thread of the rank may call it. It does not
+  /// count as progress.
   void held_up(const std::string& by);
   std::string what() const;  ///< the task, and what holds it up
   /// Notes that some work is done. Any thread of the rank may call it.

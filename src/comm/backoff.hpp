@@ -26,7 +26,7 @@ class Backoff {
   /// (benchmarks/comm). Spinning yields the core, so it costs other ranks little.
   static constexpr double spin_s = 100e-6;
   static constexpr double longest_s = 0.5e-3;  ///< Longest pause. A poll costs 2 us of CPU time, or
-                                               ///< 15 us where timers are virtual.
+                                               ///< 15 us with virtual timers.
   Stopwatch watch_;
 };
 

@@ -21,7 +21,7 @@ namespace rollcall::comm {
 
 class Communicator;
 
-/// One of several broadcasts that run at the same time, each within a group of its own.
+/// One of several broadcasts that run at the same time, each within its own group.
 struct GroupBroadcast {
   Communicator* ranks = nullptr;
   int root = 0;
@@ -38,7 +38,7 @@ struct WaitTimes {
 /// rank may call it (MPI_THREAD_FUNNELED).
 class Communicator : public Collectives {
  public:
-  // The next three functions are described at those of the same names in comm/messages.hpp.
+  // The functions of the same names in comm/messages.hpp describe the next three.
   void send(int destination, int tag, std::string bytes) {
     messages_->send(destination, tag, std::move(bytes));
   }
@@ -46,12 +46,12 @@ class Communicator : public Collectives {
     messages_->send_all(destinations, tag, std::move(bytes));
   }
   std::optional<Envelope> try_receive() { return messages_->try_receive(); }
-  /// Waits until `done`, for at most `deadline_s` seconds, with pauses between two looks that grow
-  /// with the time waited. Throws ProtocolError at the deadline; `waiting_for` names the wait in
-  /// the message. `on_idle` runs before each sleep (progress lines, stop requests). `giver` is the
-  /// rank that gives this one its work, if there is one. The giver may have no work for a long
-  /// time, so the deadline starts again whenever the giver answers that it is alive. Otherwise a
-  /// rank with nothing to do would end a healthy run.
+  /// Waits until `done`, for at most `deadline_s` seconds. The pauses between checks grow with the
+  /// time waited. Throws ProtocolError at the deadline; `waiting_for` names the wait in the
+  /// message. `on_idle` runs before each sleep (progress lines, stop requests). `giver` is the rank
+  /// that gives this one its work, if there is one. The giver may have no work for a long time, so
+  /// the deadline starts again whenever the giver answers that it is alive. Otherwise a rank with
+  /// nothing to do would end a healthy run.
   void wait(const std::function<bool()>& done, double deadline_s, const std::string& waiting_for,
             const std::function<void()>& on_idle = {}, std::optional<int> giver = {});
   /// Ranks of the same color form a new communicator, ordered by rank. A rank with color < 0 gets
@@ -75,9 +75,9 @@ class Communicator : public Collectives {
   /// Returns the root's string for this rank. The root passes one string per rank, the other ranks
   /// pass an empty vector. Collective.
   virtual std::string scatter(const std::vector<std::string>& parts, int root);
-  /// Runs several broadcasts, at the same time where the transport can. The first one's `ranks` is
-  /// the object that this is called on, and its deadline counts. Every rank lists the broadcasts
-  /// that it takes part in, in the same order.
+  /// Runs several broadcasts, at the same time if the transport can. The first one's `ranks` is the
+  /// object that this is called on, and its deadline applies. Every rank lists the broadcasts that
+  /// it takes part in, in the same order.
   virtual void broadcast_together(std::span<const GroupBroadcast> broadcasts);
   /// Pointer to an MPI_Comm, which parallel HDF5 needs; nullptr when this is not MPI.
   virtual const void* mpi_handle() const { return nullptr; }
@@ -137,7 +137,7 @@ std::unique_ptr<Communicator> alone();
 
 /// Runs `body` on `ranks` threads that form a world, and rethrows the first exception after all
 /// have ended. It serves tests of protocols and the thread sanitizer. `on_node` is the number of
-/// ranks per node, of which the last node may have fewer; 0 puts all ranks on one node.
+/// ranks per node; the last node may have fewer; 0 puts all ranks on one node.
 void run_as_threads(int ranks, const std::function<void(Communicator&)>& body, int on_node = 0);
 
 int cores_available();             ///< CPUs in the affinity mask of this process
@@ -148,7 +148,7 @@ std::uint64_t memory_available();  ///< Bytes that this process may still use: w
 /// kernel's numbering. A CPU that several ranks may use counts for each of them as a fraction, 1 /
 /// their number.
 int fair_cores(const std::vector<std::vector<int>>& cpus, std::size_t rank);
-/// What a rank's node offers it: the defaults of its threads and its memory.
+/// What a rank's node offers it: the defaults for its threads and memory.
 struct NodeShare {
   int ranks = 1;  ///< ranks on this machine, whether or not they can share memory
   int cores = 1;  ///< threads for this rank, by fair_cores
@@ -159,7 +159,7 @@ struct NodeShare {
 /// `node` is this rank's group of world.split_by_node(). Collective.
 NodeShare node_share(Communicator& world, Communicator& node);
 /// The node and the CPUs of every rank, one line per node: "n1: ranks 0-1 on cores 0-3, rank 2 on
-/// cores 4,5". For the log at the start. Collective.
+/// cores 4,5". For the log at startup. Collective.
 std::vector<std::string> rank_map(Communicator& world);
 std::string number_ranges(const std::vector<int>& ascending);  ///< 0 1 2 5 -> "0-2,5"
 

@@ -1,5 +1,5 @@
-// A deadline by two clocks: one leaves out the suspensions of this rank, the other does not. Those
-// of other ranks are asked for only when the time is up.
+// A deadline by two clocks: one leaves out the suspensions of this rank, the other does not. Other
+// ranks are asked about theirs only when the time is up.
 #include "comm/deadline.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ bool Deadline::is_over() {
   if (spent() < 1.0) return false;
   if (known_standstills()) {
     const double others_s = known_standstills()(since_.seconds());
-    // The suspensions of this rank are left out by clock_ already.
+    // clock_ already leaves out the suspensions of this rank.
     excused_s_ = std::max(excused_s_, others_s - (clock_.stood_still_s() - still_before_s_));
   }
   return spent() >= 1.0;

@@ -14,9 +14,9 @@
 namespace rollcall::comm {
 namespace {
 
-/// Whether collectives on shares are made of collectives on whole buffers. Shares are exchanged
-/// padded to the length of the longest one, so where only few ranks have a share, the padding is
-/// more than twice the buffer.
+/// Whether collectives on shares are built from collectives on whole buffers. Shares are exchanged
+/// padded to the length of the longest one, so if only few ranks have a share, the padding is more
+/// than twice the buffer.
 bool shares_go_whole(std::span<const std::int64_t> share_offsets) {
   return longest_share(share_offsets) * std::int64_t(share_offsets.size() - 1) >
          2 * share_offsets.back();

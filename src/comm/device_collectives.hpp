@@ -65,7 +65,7 @@ class DeviceCollectives : public Collectives {
   void gather_shares(std::span<float> values, std::span<const std::int64_t> share_offsets) override;
 
  protected:
-  // These run on work memory, after what the stream holds already. Copies that are queued later see
+  // These run on work memory, after what the stream already holds. Copies that are queued later see
   // the result.
   virtual void sum_work(std::span<std::int64_t> values) = 0;
   virtual void maximum_work(std::span<double> values) = 0;

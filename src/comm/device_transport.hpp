@@ -8,14 +8,14 @@
 
 namespace rollcall::comm {
 
-/// Describes a CUDA device of this process. Throws EnvironmentError where the process does not see
-/// the device, and in a build without CUDA.
+/// Describes a CUDA device of this process. Throws EnvironmentError if the process does not see the
+/// device, and in a build without CUDA.
 RankDevice rank_device(int device);
 /// Makes the transport `transport`, which is not plain MPI.
 std::unique_ptr<Transport> device_transport(TransportKind transport, int device,
                                             std::size_t work_bytes);
 
-/// Every rank of a group needs a device of its own. A wait ends at the group's deadline with a roll
+/// Every rank of a group needs its own device. A wait ends at the group's deadline with a roll
 /// call, as over MPI, and aborts NCCL's communicator.
 std::unique_ptr<Transport> nccl_transport(int device, std::size_t work_bytes);
 std::unique_ptr<Transport> staged_transport(int device, std::size_t work_bytes);

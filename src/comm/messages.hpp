@@ -22,7 +22,7 @@ class Messages {
   /// Sends without waiting for the receiver. Messages between two ranks arrive in the order in
   /// which they were sent. A rank may send to itself.
   virtual void send(int destination, int tag, std::string bytes) = 0;
-  /// Sends the same bytes to several ranks, as one call of send per rank would. Where the transport
+  /// Sends the same bytes to several ranks, as one call of send per rank would. If the transport
   /// can, all of them share one copy of the bytes.
   virtual void send_all(std::span<const int> destinations, int tag, std::string bytes);
   /// Returns the next message from any rank, if one has arrived. Also makes progress with messages

@@ -1,4 +1,4 @@
-// Calls of MPI that all parts of comm's MPI code share. Private to comm.
+// MPI calls that all parts of comm's MPI code share. Private to comm.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// Collectives over MPI or, where all ranks are on one node, through the memory that they share.
+// Collectives over MPI or, if all ranks are on one node, through the memory that they share.
 #include "comm/mpi_communicator.hpp"
 
 #include "base/errors/error.hpp"
@@ -34,17 +34,17 @@ void for_each_part(std::span<T> values, Act act) {
   }
 }
 
-/// One piece of every share: its number of elements, and where it lies in the buffer.
+/// One piece of every share: its number of elements, and its position in the buffer.
 struct Pieces {
   std::vector<int> counts, places;  ///< [ranks] elements of each piece, and where it begins
   std::size_t end() const { return std::size_t(places.back()) + std::size_t(counts.back()); }
 };
 
-/// Moves what strings of these lengths have from byte `first` on, in rounds of about kRoundBytes,
-/// because MPI counts bytes in an int and a step may have more. If all of it fits into one round,
-/// there is one round. Otherwise every string that has bytes left gets an equal part of a round, so
-/// that a single long string among 10^5 short ones gets whole rounds. act(first, pieces) moves the
-/// next piece of each string; the pieces lie one after the other.
+/// Moves the bytes of these strings from `first` on, in rounds of about kRoundBytes, because MPI
+/// counts bytes in an int and a step may have more. If all of it fits into one round, there is one
+/// round. Otherwise every string that has bytes left gets an equal part of a round, so that a
+/// single long string among 10^5 short ones gets whole rounds. act(first, pieces) moves the next
+/// piece of each string; the pieces lie one after the other.
 template <class Act>
 void in_rounds(std::span<const std::uint64_t> sizes, std::uint64_t first, Act act) {
   const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
@@ -85,8 +85,8 @@ void for_each_piece(std::span<const std::int64_t> share_offsets, Act act) {
   }
 }
 
-/// Whether collectives on shares are made of collectives on whole buffers: where few of many ranks
-/// own shares, a direct exchange would cost an owner more than an all-reduce does, and where the
+/// Whether collectives on shares are built from collectives on whole buffers: if few of many ranks
+/// own shares, a direct exchange would cost an owner more than an all-reduce does, and if the
 /// buffer is too long, MPI's int cannot hold the positions.
 bool shares_go_whole(std::span<const std::int64_t> share_offsets) {
   const std::int64_t size = share_offsets.back(), others = std::int64_t(share_offsets.size()) - 2;
@@ -100,7 +100,7 @@ std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
 }
 
 /// Exchanges the lengths of all strings into `sizes`, and their first bytes into `strings` unless
-/// `strings` is empty. Returns the most bytes of a string that were exchanged: `head`, or more
+/// `strings` is empty. Returns how many bytes of a string were exchanged at most: `head`, or more
 /// through shared memory. Strings up to that length need no other exchange.
 std::size_t exchange_heads(MpiWaits& waits, const std::string& bytes, std::size_t head,
                            std::vector<std::uint64_t>& sizes, std::vector<std::string>& strings) {

@@ -43,7 +43,7 @@ std::unique_ptr<Communicator> MpiCommunicator::split(int color) {
   if (own == MPI_COMM_NULL) return nullptr;
   auto communicator = std::make_unique<MpiCommunicator>(own, roll_call_);
   communicator->set_collective_deadline(times_.collective_deadline_s);
-  // a part of ranks that have met lies on one node
+  // ranks split from ranks that have met are on one node
   if (waits_.met()) meet(*communicator, communicator->waits_, waits_.crowded());
   return communicator;
 }

@@ -16,8 +16,8 @@
 
 namespace rollcall::comm {
 
-/// Collectives over MPI. Where all ranks are on one node and have called meet(), short collectives
-/// go through shared memory. MpiWaits does the waiting, and MpiMessages carries the messages.
+/// Collectives over MPI. If all ranks are on one node and have called meet(), short collectives go
+/// through shared memory. MpiWaits does the waiting, and MpiMessages carries the messages.
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll);  ///< takes ownership of the handle
@@ -57,11 +57,11 @@ class MpiCommunicator final : public Communicator {
 };
 
 /// From now on the ranks of a communicator wait and run short collectives through shared memory,
-/// which all of them must be able to share. `crowded`: other ranks use cores of their node as well.
+/// which all of them must be able to share. `crowded`: other ranks also use cores of their node.
 /// Collective.
 void meet(Communicator& ranks, MpiWaits& waits, bool crowded);
 
-/// A world of its own, over a duplicate of `comm`. Collective.
+/// A separate world, over a duplicate of `comm`. Collective.
 std::unique_ptr<Communicator> duplicate(MPI_Comm comm);
 
 }  // namespace rollcall::comm

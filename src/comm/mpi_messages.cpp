@@ -90,8 +90,8 @@ std::optional<Envelope> MpiMessages::try_receive() {
   if (arrived()) {
     next = std::move(arriving_.front().message);
     arriving_.clear(), --waits_->roll().moving;
-  } else if (!to_self_.empty()) {  // its own messages come last: a rank that sends to itself
-                                   // still receives the others'
+  } else if (!to_self_.empty()) {  // its own messages come last: a rank that sends to itself still
+                                   // receives those of others
     next = std::move(to_self_.front());
     to_self_.pop_front();
   } else {

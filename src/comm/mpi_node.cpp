@@ -11,7 +11,7 @@
 namespace rollcall::comm {
 namespace {
 
-/// Maps pages that rank 0 makes. Returns nothing where this rank cannot reach them. Collective.
+/// Maps pages that rank 0 makes. Returns nothing if this rank cannot reach them. Collective.
 std::optional<SharedMemory> pages_of_first(Communicator& ranks, std::size_t bytes) {
   std::optional<SharedPages> made;
   if (ranks.rank() == 0) made.emplace(bytes);
@@ -51,7 +51,7 @@ std::unique_ptr<Communicator> MpiCommunicator::split_by_node() {
   auto node = host->split(reached ? 0 : 1 + host->rank());
   meet(*node, static_cast<MpiCommunicator&>(*node).waits_, waits_.crowded());
   if (!waits_.met() && node->size() == size())
-    meet(*this, waits_, waits_.crowded());  // all ranks come to the same result here
+    meet(*this, waits_, waits_.crowded());  // all ranks reach the same result here
   return node;
 }
 

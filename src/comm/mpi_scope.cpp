@@ -25,7 +25,7 @@ MpiScope::MpiScope(int* argc, char*** argv) : exceptions_(std::uncaught_exceptio
   const TimedCall guard(kStartDeadline_s, "MPI_Init");
   // Open MPI opens every file with a shared file pointer, which Rollcall does not use. Its
   // component sm, which keeps that pointer in memory, copies the file's name into a buffer that is
-  // too short: ranks crash from about 200 characters on. A setting of the user's own is respected.
+  // too short: ranks crash from about 200 characters on. The user's own setting is respected.
   ::setenv("OMPI_MCA_sharedfp", "^sm,lockedfile", 0);
   int running = 0, provided = MPI_THREAD_SINGLE;
   MPI_Initialized(&running);

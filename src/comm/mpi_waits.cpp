@@ -15,9 +15,9 @@ namespace rollcall::comm {
 namespace {
 
 constexpr double kUnwoken_s = 5e-3;  // longest sleep of a rank that only other ranks' bells wake;
-                                     // between two sleeps it looks for questions of a roll call
-constexpr double kUnaware_s = 2e-3;  // longest sleep where something that rings no bell may end the
-                                     // wait as well
+                                     // between two sleeps it looks for questions from a roll call
+constexpr double kUnaware_s = 2e-3;  // longest sleep if something that rings no bell may also end
+                                     // the wait
 
 }  // namespace
 
@@ -102,7 +102,7 @@ double MpiWaits::longest_sleep(double seconds) const {
 void MpiWaits::pause(double seconds) {
   if (!meeting_ || (seconds <= 0 && !crowded_)) return give_way(seconds);
   meeting_->sleep_on_own(rings_seen_, crowded_ ? longest_sleep(kUnaware_s) : seconds);
-  rings_seen_ = meeting_->own_bell();  // so that a wait for something else than messages sleeps
+  rings_seen_ = meeting_->own_bell();  // so that a wait for something other than messages sleeps
                                        // next time
 }
 

@@ -1,4 +1,4 @@
-// How a rank waits for other ranks over MPI: asleep where they can wake it, otherwise by polling.
+// How a rank waits for other ranks over MPI: asleep if they can wake it, otherwise by polling.
 // Private to comm.
 #pragma once
 
@@ -19,11 +19,11 @@
 namespace rollcall::comm {
 
 /// The waits of one rank in one MPI communicator. No call blocks inside the library, where Open MPI
-/// would spin: every wait is a non-blocking operation, MPI_Test and Backoff. Where all ranks are on
+/// would spin: every wait is a non-blocking operation, MPI_Test and Backoff. If all ranks are on
 /// one node and have met (NodeRendezvous), a waiting rank sleeps until it is woken instead.
 class MpiWaits {
  public:
-  /// `times` is that of the communicator and must outlive this object.
+  /// `times` belongs to the communicator and must outlive this object.
   MpiWaits(MPI_Comm comm, std::shared_ptr<RollCall> roll, WaitTimes& times);
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -33,13 +33,12 @@ class MpiWaits {
   NodeRendezvous* met() { return meeting_ ? &*meeting_ : nullptr; }
   /// From now on the ranks meet in these pages, which all of them see.
   void meet(SharedMemory pages) { meeting_.emplace(std::move(pages), rank_, size_); }
-  /// Whether the node has fewer cores than ranks, so that a rank that waits gives its core away at
-  /// once.
+  /// Whether the node has fewer cores than ranks, so a waiting rank gives up its core at once.
   bool crowded() const { return crowded_; }
   void set_crowded(bool crowded) { crowded_ = crowded; }
 
-  /// Posts a non-blocking collective and sleeps until it is done. `root` is given where the others
-  /// may be waiting for the entry of that one rank alone, as in a broadcast.
+  /// Posts a non-blocking collective and sleeps until it is done. `root` is set if the others may
+  /// be waiting for the entry of that one rank alone, as in a broadcast.
   template <class Post>
   void complete(const char* call, Post post, std::optional<int> root = {});
   /// Sleeps until all requests are done. While `early` returns true, the requests cannot be done,
@@ -50,7 +49,7 @@ class MpiWaits {
                                                            ///< collective `number`
   void await_rank(const char* what, int rank, std::uint32_t number);
   /// Enters the next collective, after `fill` has written this rank's contribution into its room of
-  /// the shared memory. `awaited` is that of NodeRendezvous::enter(). Returns the number of the
+  /// the shared memory. `awaited` is passed to NodeRendezvous::enter(). Returns the number of the
   /// collective.
   template <class Fill>
   std::uint32_t bring(const char* what, bool awaited, Fill fill);
@@ -63,7 +62,7 @@ class MpiWaits {
   void note_own_bell() {
     if (meeting_) rings_seen_ = meeting_->own_bell();
   }
-  /// A pause of Messages: ends early when a message is sent to this rank.
+  /// A pause for Messages: ends early when a message is sent to this rank.
   void pause(double seconds);
 
  private:

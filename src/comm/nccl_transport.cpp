@@ -17,7 +17,7 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr std::size_t kSideBySide = 8;  ///< most broadcasts at one time, each with an equal part of
+constexpr std::size_t kSideBySide = 8;  ///< most broadcasts at a time, each with an equal part of
                                         ///< the work memory; plan_transfer plans no more
 
 class NcclCollectives final : public DeviceCollectives {
@@ -80,8 +80,8 @@ class NcclCollectives final : public DeviceCollectives {
                            "its ranks are apart", "end the job");
     return comm_;
   }
-  /// Checks the result of a call: throws on an error. ncclInProgress is none: the call continues in
-  /// the background.
+  /// Checks the result of a call: throws on an error. ncclInProgress is not an error: the call
+  /// continues in the background.
   void take(const char* call, ncclResult_t code);
   bool is_settled(const char* what);
   void await(const char* what, const std::function<bool()>& done);
@@ -102,7 +102,7 @@ NcclCollectives::NcclCollectives(Communicator& group, std::shared_ptr<WorkMemory
   settle("ncclCommInitRankConfig");
 }
 
-/// Ends the communicator in order if possible. Other ranks may be late, and after an error they may
+/// Ends the communicator cleanly if possible. Other ranks may be late, and after an error they may
 /// never come.
 NcclCollectives::~NcclCollectives() {
   if (comm_ == nullptr) return;

@@ -27,7 +27,7 @@ namespace {
 
 /// The CPUs in this process's affinity mask, ascending.
 std::vector<int> own_cpus() {
-  // The mask of a node with more than 1,024 CPUs does not fit a cpu_set_t. The kernel answers
+  // The mask of a node with more than 1,024 CPUs does not fit in a cpu_set_t. The kernel answers
   // EINVAL until the set is large enough.
   for (int cpus = 1024; cpus <= (1 << 20); cpus *= 2) {
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> mask(
@@ -80,7 +80,7 @@ namespace {
 /// count as free. Without a limit, the largest number.
 std::uint64_t left_in_group(const std::filesystem::path& group, bool unified) {
   std::uint64_t limit = 0, used = 0, file = 0;
-  // The file holds "max" where there is no limit.
+  // The file holds "max" if there is no limit.
   if (!(std::ifstream(group / (unified ? "memory.max" : "memory.limit_in_bytes")) >> limit))
     return std::numeric_limits<std::uint64_t>::max();
   std::ifstream(group / (unified ? "memory.current" : "memory.usage_in_bytes")) >> used;
@@ -91,8 +91,8 @@ std::uint64_t left_in_group(const std::filesystem::path& group, bool unified) {
   return limit - std::min(limit, used - std::min(used, file));
 }
 
-/// Bytes that Slurm grants the job on this node, by --mem or --mem-per-cpu. A site need not enforce
-/// them by a control group.
+/// Bytes that Slurm grants the job on this node, by --mem or --mem-per-cpu. A site does not have to
+/// enforce them by a control group.
 std::uint64_t slurms_limit() {
   const auto number = [](const char* name) {
     const char* const text = std::getenv(name);

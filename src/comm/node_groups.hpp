@@ -37,7 +37,7 @@ NodeGroups make_node_groups(Communicator& ranks, Transport* transport);
 /// Collective.
 std::vector<int> lowest_on_node(Communicator& ranks, Communicator& node);
 
-/// [members + 1] Where the shares of the members begin, in a buffer of which share s is
+/// [members + 1] Where the shares of the members begin in a buffer whose share s is
 /// [share_offsets[s], share_offsets[s + 1]).
 std::vector<std::int64_t> begins_of(const NodeGroups::Across& across,
                                     std::span<const std::int64_t> share_offsets);

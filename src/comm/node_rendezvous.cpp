@@ -44,7 +44,7 @@ void NodeRendezvous::enter(bool awaited) {
 }
 
 bool NodeRendezvous::has_entered(int rank, std::uint32_t number) const {
-  // right even where the count wraps
+  // correct even if the count wraps
   return std::int32_t(seats_[std::size_t(rank)].entered - number) >= 0;
 }
 

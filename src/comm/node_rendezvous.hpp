@@ -68,7 +68,7 @@ class NodeRendezvous {
   SharedMemory pages_;
   std::span<Seat> seats_;
   std::span<std::byte> rooms_;  ///< [ranks][2][kRoom]: a rank fills one room while others still
-                                ///< read the one of the collective before
+                                ///< read that of the previous collective
   int rank_;
 };
 

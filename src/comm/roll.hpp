@@ -11,8 +11,8 @@
 
 namespace rollcall::comm {
 
-/// One object per rank, shared by all communicators that stem from one world. This class is for
-/// ranks that cannot ask each other, such as threads; over MPI it is a RollCall.
+/// One object per rank, shared by all communicators derived from one world. This class is for ranks
+/// that cannot ask each other, such as threads; over MPI it is a RollCall.
 struct Roll {
   explicit Roll(int number = 0) : world_rank(number) {}
   virtual ~Roll() = default;

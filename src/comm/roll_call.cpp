@@ -127,7 +127,7 @@ std::string RollCall::call(std::string_view waiting_for) {
   const Stopwatch clock;
   while (clock.seconds() < kPatience_s &&
          std::count(answers.begin(), answers.end(), std::nullopt) > 0) {
-    answer(waiting_for);  // another rank may be calling the roll as well
+    answer(waiting_for);  // another rank may also be calling the roll
     while (auto come = take_answer()) answers[std::size_t(come->first)] = std::move(come->second);
     give_way(1e-3);
   }

@@ -24,7 +24,7 @@ namespace rollcall::comm {
 std::string describe_roll(const std::vector<std::optional<std::string>>& answers, int caller,
                           const std::function<std::string(int)>& role);
 
-/// The questions and answers have a message space of their own.
+/// The questions and answers have their own message space.
 class RollCall final : public Roll {
  public:
   explicit RollCall(MPI_Comm world);  ///< collective
@@ -41,7 +41,7 @@ class RollCall final : public Roll {
   bool hears(int rank, bool& asked) override;
 
   int moving = 0;  ///< unfinished messages that this rank sends or receives, in all its
-                   ///< communicators; MPI moves them on only inside calls of MPI
+                   ///< communicators; MPI moves them on only inside MPI calls
 
  private:
   struct Reply {

@@ -13,8 +13,8 @@ namespace rollcall::comm {
 SharedMemory map_pages(std::size_t bytes, int file = -1);
 
 /// Shared memory without a name in a file system: other processes open it through the process that
-/// made it, and nothing is left of it if that is killed. An MPI window would be a file in /dev/shm
-/// (tried with Open MPI), of which a container has only 64 MB by default.
+/// made it, and nothing is left of it if that process is killed. An MPI window would be a file in
+/// /dev/shm (tried with Open MPI), which has only 64 MB in a container by default.
 class SharedPages {
  public:
   explicit SharedPages(std::size_t bytes);  ///< throws EnvironmentError
@@ -28,8 +28,8 @@ class SharedPages {
  private:
   int file_ = -1;
 };
-/// Maps the pages of another process. Returns nothing where they cannot be reached, for example
-/// from another node, user or process namespace.
+/// Maps the pages of another process. Returns nothing if they cannot be reached, for example from
+/// another node, user or process namespace.
 std::optional<SharedMemory> open_pages(const std::string& address, std::size_t bytes);
 
 }  // namespace rollcall::comm

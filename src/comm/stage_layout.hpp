@@ -35,7 +35,7 @@ struct StageLayout {
 /// scoring and update in the ratio 4 : 1 : 3, by largest remainder, at least one rank each.
 /// Throws EnvironmentError when `ranks` does not fit; the message names the numbers that do.
 StageLayout make_layout(const std::string& name, int ranks);
-/// make_layout, with ranks for a judge model: the last `own` ranks of the job, while the layout
+/// make_layout, with ranks for a judge model: the last `own` ranks of the job judge, and the layout
 /// covers the others. If `own` is 0, the scoring ranks judge.
 StageLayout with_judges(const std::string& name, int ranks, int own);
 /// Names of the layouts that fit this number of ranks.

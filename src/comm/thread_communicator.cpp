@@ -44,8 +44,8 @@ struct Offer {
 struct Group {
   Group(std::shared_ptr<World> w, int ranks)
       : world(std::move(w)), mailboxes(ranks), offers(ranks) {}
-  /// Ends the use of the offers. All ranks have met, and none throws or blocks before it comes
-  /// here, so this wait needs no deadline.
+  /// Ends the use of the offers. All ranks have met, and none throws or blocks before it gets here,
+  /// so this wait needs no deadline.
   void leave() {
     std::unique_lock lock(world->mutex);
     const std::uint64_t left = round;
@@ -115,7 +115,7 @@ class ThreadCommunicator final : public Communicator {
 
  private:
   template <class Read>
-  void exchange(Offer own, Read read);  ///< calls read() with the offers of all ranks, of which
+  void exchange(Offer own, Read read);  ///< calls read() with the offers of all ranks;
                                         ///< `own` is this rank's
   void meet(const char* call);
   template <class T, class Combine>
@@ -163,7 +163,7 @@ void ThreadCommunicator::exchange(Offer own, Read read) {
     return std::string_view(o.call) != own.call ||
            (own.sizes == Sizes::equal && o.size != own.size);
   });
-  std::string problem;  // all ranks find the same: a problem each, or none at all
+  std::string problem;  // all ranks find the same: one problem each, or none at all
   if (odd == offers.end()) read(offers);
   else
     problem = fmt::format("rank {} calls {}({}) while rank {} calls {}({})", rank_, own.call,

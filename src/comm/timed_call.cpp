@@ -27,15 +27,15 @@ namespace {
 
 constexpr unsigned kPatience_s = 2;  // how long the handler waits for the marks of other ranks,
                                      // whose timers began within moments of each other
-constexpr unsigned kSilence_s = kPatience_s + 8;  // how long the other ranks leave to the rank that
+constexpr unsigned kSilence_s = kPatience_s + 8;  // how long the other ranks give the rank that
                                                   // prints, which gives its file writers up to 5 s
 constexpr unsigned kEnd_s = kSilence_s + 10;
 constexpr std::size_t kNamed = 6;
-// What the handler needs is prepared before, because a handler may not allocate memory.
+// What the handler needs is prepared in advance, because a handler may not allocate memory.
 std::string stuck, advice, failure_file, roll_file;
 std::vector<std::string> named;  // [ranks] names; empty for a rank that does not take part
 int own_rank = -1;
-std::atomic_flag claimed = ATOMIC_FLAG_INIT;  // set while a timed call runs, in whichever thread
+std::atomic_flag claimed = ATOMIC_FLAG_INIT;  // set while a timed call runs, in any thread
 std::atomic<bool> running = false;            // all that the handler needs is prepared
 /// How long the call may last, how often the handler looks, and by which clock [s].
 double longest_s = 0.0, tick_s = 0.0;
@@ -43,7 +43,8 @@ AttendedClock call_clock(0.0);
 std::atomic_flag looking = ATOMIC_FLAG_INIT;  // set while a handler runs; signals may reach several
                                               // threads
 
-/// The message, which the handler puts together and writes at once. What does not fit is cut off.
+/// The message, which the handler puts together and writes at once. Anything that does not fit is
+/// cut off.
 struct Message {
   std::array<char, 4096> text{};
   std::size_t size = 0;
@@ -110,7 +111,7 @@ void limit_this_end() {
   ::alarm(kEnd_s);
 }
 
-/// Creates the failure file; returns -1 where it cannot be written. If the file is there, another
+/// Creates the failure file; returns -1 if it cannot be written. If the file is there, another
 /// rank has printed the error and is about to end this one, so this function does not return.
 int first_to_speak() {
   const int fd = failure_file.empty()

@@ -18,7 +18,7 @@ enum class TransportKind { mpi, staged, nccl };
 /// Bytes of the work memory for buffers that do not lie where the transport works.
 inline constexpr std::size_t kWorkBytes = std::size_t{64} << 20;
 
-/// What the choice of a transport needs to know of a rank.
+/// What the choice of a transport needs to know about a rank.
 struct RankDevice {
   std::string node{};     ///< host name
   std::string device{};   ///< PCI bus id of its CUDA device; empty if it computes on its processor
@@ -29,13 +29,13 @@ struct TransportChoice {
   TransportKind transport = TransportKind::mpi;
   std::string reason;  ///< a clause, such as "each of the 8 ranks has a device of its own"
 };
-/// Pure. `wish` is run.comm: auto, mpi or nccl. NCCL needs support in every rank and a device of
-/// its own for each. Throws EnvironmentError where `wish` is nccl and these needs are not met.
+/// Pure. `wish` is run.comm: auto, mpi or nccl. NCCL needs support in every rank and a separate
+/// device for each. Throws EnvironmentError if `wish` is nccl and these needs are not met.
 TransportChoice choose_transport(const std::string& wish, const std::vector<RankDevice>& ranks);
 std::string describe(const TransportChoice& choice);  ///< "NCCL: each of the 8 ranks has a device
                                                       ///< of its own"
 
-/// One of several broadcasts that run at the same time, each within a group of its own.
+/// One of several broadcasts that run at the same time, each within its own group.
 struct Broadcast {
   Collectives* ranks = nullptr;
   int root = 0;
@@ -49,7 +49,7 @@ class Transport {
   virtual ~Transport() = default;
   /// Collectives of `group`, which must outlive them and whose deadline they use. Collective.
   virtual std::unique_ptr<Collectives> over(Communicator& group) = 0;
-  /// Runs several broadcasts, at the same time where the transport can. Their `ranks` must be of
+  /// Runs several broadcasts, at the same time if the transport can. Their `ranks` must come from
   /// this transport. Every rank lists the broadcasts that it takes part in, in the same order.
   virtual void broadcast(std::span<const Broadcast> broadcasts) = 0;
   /// 64-bit XXH3 of bytes on the host or on the device.

@@ -37,14 +37,14 @@ std::vector<TransferBatch> plan_transfer(const StageLayout& layout,
 /// Gives every rank's share of `values` to all ranks, and compares each share that arrived with the
 /// checksum of the rank that owns it. Share r is [share_offsets[r], share_offsets[r + 1]).
 /// `over_transport` are the collectives of `ranks` for large buffers. Collective. Throws
-/// ProtocolError where a checksum differs.
+/// ProtocolError if a checksum differs.
 void gather_checked(Communicator& ranks, Collectives& over_transport, std::span<float> values,
                     std::span<const std::int64_t> share_offsets);
 
 /// Executes a plan: every batch is a broadcast from its root to its receivers, and all batches run
-/// at the same time where the transport can. The root's version and number of weights go ahead of
-/// the weights, and a checksum of every range follows them, always over groups split from `world`
-/// and never over the transport. A receiver that finds a difference throws ProtocolError.
+/// at the same time if the transport can. The root's version and number of weights go ahead of the
+/// weights, and a checksum of every range follows them, always over groups split from `world` and
+/// never over the transport. A receiver that finds a difference throws ProtocolError.
 class WeightTransfer {
  public:
   /// Collective over the world, because it makes the groups. `transport` may be one for device

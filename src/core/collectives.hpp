@@ -27,7 +27,7 @@ class Collectives {
   /// undefined.
   virtual void sum_to_shares(std::span<std::int64_t> values,
                              std::span<const std::int64_t> share_offsets);
-  /// Gathers the shares: each rank passes its own in its place, and then has those of all ranks.
+  /// Gathers the shares: each rank passes its own share in place, and then has those of all ranks.
   virtual void gather_shares(std::span<float> values, std::span<const std::int64_t> share_offsets);
 };
 

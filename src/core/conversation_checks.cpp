@@ -26,7 +26,7 @@ bool lists(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Requires that a text has each of these places, such as {prompt}. Tells all that are missing.
+/// Requires that a string has each of these places, such as {prompt}. Reports all that are missing.
 void need_places(const char* key, const std::string& text, std::vector<std::string> places,
                  const char* why, Faults& faults) {
   std::erase_if(places, [&](const std::string& place) { return holds(text, place); });
@@ -59,7 +59,7 @@ void check_environment(const RunConfig& c, Faults& faults) {
   faults.need({"environment.command"}, e.command.empty() || !e.command.front().empty(),
               "the first word of environment.command is empty", "there is no program to start",
               "name the program, for example environment.command = [\"./my_env\"]");
-  // Components of the verifier stand before the environment's, and the judge's stands behind them.
+  // The verifier's components come before the environment's, and the judge's comes after them.
   std::vector<std::string> taken = c.reward.components;
   if (!c.judge.model.empty()) taken.push_back(c.judge.component);
   check_components("environment.components", e.components, taken, faults);
@@ -106,7 +106,7 @@ void check_hints(const RunConfig& c, Faults& faults) {
               "a made task has no rows", "set hints.source=solution, or task.name=file");
 }
 
-/// Exits leave the first rollout of a group, so that the group is sampled in one go.
+/// Exits branch off the first rollout of a group, so the whole group must be sampled in one go.
 void check_exits(const RunConfig& c, Faults& faults) {
   if (c.openings.exit.empty()) return;
   const auto excludes = [&](const char* key, bool is_on, const char* why) {

@@ -9,8 +9,8 @@ namespace rollcall {
 /// [openings] and sampling.turn_tokens. Part of check().
 void check_conversations(const RunConfig& config, Faults& faults);
 
-/// Adds one fault that names all wrong names of `key`, which lists components of the reward: empty
-/// ones, and those that are `taken` or in the list twice. "correct" is always taken.
+/// Adds one fault that lists all invalid names under `key`, a list of reward components: empty
+/// ones, and those that are `taken` or listed twice. "correct" is always taken.
 void check_components(const char* key, const std::vector<std::string>& names,
                       const std::vector<std::string>& taken, Faults& faults);
 

@@ -1,5 +1,5 @@
-// Prompts that a run makes of its own rollouts, and their numbers. The numbers are larger than that
-// of any prompt of a task, and each is used once in a run.
+// Prompts that a run makes from its own rollouts, and their numbers. The numbers are larger than
+// those of any task's prompts, and each is used once in a run.
 #pragma once
 
 #include "core/derivation.hpp"
@@ -10,28 +10,27 @@
 
 namespace rollcall {
 
-/// A prompt with a text of its own. Plans and shards carry it along. Groups whose text is a
-/// function of prompt and tier (DerivedKind::hint) need none: they are further draws of the task's
-/// prompt.
+/// A prompt with its own text. Plans and shards carry it along. Groups whose text is a function of
+/// prompt and tier (DerivedKind::hint) need none: they are further draws of the task's prompt.
 struct DerivedPrompt {
   Prompt prompt;  ///< its id is a derived number, its split is train
   Derivation from{};
   /// Tokens with which every answer begins, after the prompt; empty: none.
   std::vector<std::int32_t> given{};
-  bool learns_given = false;  ///< the given tokens train as well (column `given`)
+  bool learns_given = false;  ///< the given tokens also train (column `given`)
 };
 
 // The address of a random stream has 40 bits for a prompt. Derived numbers have bit 39 set. Bit 38
-// is 0 for a verdict. Otherwise three of the bits of the index name the kind, which leaves numbers
-// of reflections that earlier builds have stored what they were.
+// is 0 for a verdict. Otherwise three of the bits of the index name the kind, which keeps the
+// numbers of reflections that earlier builds have stored.
 inline constexpr std::uint64_t kFirstDerived = std::uint64_t{1} << 39;
 inline constexpr std::uint64_t kFirstOther = kFirstDerived + (std::uint64_t{1} << 38);
 inline constexpr std::uint64_t kDerivedSteps = std::uint64_t{1} << 22;
 inline constexpr std::uint64_t kVerdictsOfAStep = std::uint64_t{1} << 16;
-/// Derived prompts of one kind in one step, verdicts aside.
+/// The most derived prompts of one kind in one step, except for verdicts.
 inline constexpr std::uint64_t kDerivedOfAStep = std::uint64_t{1} << 13;
 
-/// Kinds that have numbers beside verdicts, in the order of their three bits.
+/// Kinds other than verdicts that have numbers, in the order of their three bits.
 inline constexpr DerivedKind kNumberedKinds[8] = {
     DerivedKind::reflection,   DerivedKind::refinement,   DerivedKind::error,
     DerivedKind::intervention, DerivedKind::continuation, DerivedKind::summary,
@@ -46,9 +45,9 @@ inline DerivedKind kind_of(PromptId prompt) {
   return kNumberedKinds[prompt.value % kVerdictsOfAStep / kDerivedOfAStep];
 }
 
-/// What a group is asked for. Judge tasks are stored without a Derivation, and their number tells
-/// them apart: earlier builds gave reflections numbers that now mean other kinds, but groups of
-/// those always have a Derivation.
+/// What a group asks for. Judge tasks are stored without a Derivation and are told apart by their
+/// number: earlier builds gave reflections numbers that now mean other kinds, but groups of those
+/// kinds always have a Derivation.
 inline DerivedKind kind_of(const GroupId& id, const Derivation& from) {
   if (!is_plain(from) || !is_derived(id.prompt)) return from.kind;
   return id.prompt.value < kFirstOther ? DerivedKind::verdict : DerivedKind::reflection;
@@ -70,11 +69,11 @@ inline PromptId derived_number(DerivedKind kind, std::uint64_t step, std::uint64
 }
 
 /// First sample number of the group of a derived prompt that trains in its parent's group, where
-/// each rollout must have a number of its own. Up to 2^14 rollouts follow it.
+/// each rollout must have its own number. Up to 2^14 rollouts follow it.
 inline std::uint32_t first_derived_sample(PromptId prompt) {
   return std::uint32_t{1} << 31 | std::uint32_t(prompt.value % kVerdictsOfAStep) << 14;
 }
-/// The same for a further draw of a task's prompt, which is told apart by its draw, below 2^15.
+/// The same for a further draw of a task's prompt, identified by its draw, below 2^15.
 inline std::uint32_t first_derived_sample(std::uint32_t draw) {
   return std::uint32_t{3} << 30 | draw << 14;
 }

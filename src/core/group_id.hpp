@@ -8,7 +8,7 @@
 
 namespace rollcall {
 
-/// What identifies a group. `draw` counts how often the prompt was drawn in this step before.
+/// What identifies a group. `draw` counts how often this step had already drawn the prompt.
 struct GroupId {
   std::uint64_t step = 0;
   PromptId prompt;

@@ -1,5 +1,5 @@
-// For a row of tokens, the ids of the vocabulary that each token was drawn from, where sampling
-// left some out.
+// For a row of tokens, the ids of the vocabulary from which each token was drawn, if sampling left
+// some out.
 #pragma once
 
 #include <cstddef>

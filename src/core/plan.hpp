@@ -12,14 +12,14 @@
 
 namespace rollcall {
 
-/// How tokens are drawn, and which softmax the stored log-prob is of: the one over the whole
+/// How tokens are drawn, and which softmax gives the stored log-prob: the one over the whole
 /// vocabulary, or the one over the tokens that top_k and top_p keep.
 struct SamplingParams {
   double temperature = 1.0;  ///< 0 is greedy; the stored log-prob is then that at temperature 1
   std::int64_t top_k = 0;    ///< 0 turns top-k off
   double top_p = 1.0;        ///< 1 turns top-p off
   std::int64_t max_new_tokens = 64;
-  std::vector<std::string> stop;  ///< texts that end a rollout, in addition to end-of-sequence
+  std::vector<std::string> stop;  ///< strings that end a rollout, in addition to end-of-sequence
   std::int64_t vocab_size = 0;    ///< size of the tokenizer's vocabulary; only ids below it are
                                   ///< drawn, because the padding of the model's vocabulary has no
                                   ///< text; 0 allows all ids
@@ -27,15 +27,15 @@ struct SamplingParams {
                                   ///< keep)
   std::int64_t turn_tokens = 0;   ///< most tokens of one turn; 0: max_new_tokens alone limits it
   bool two_likeliest = false;     ///< decoding also reports how probable the two likeliest tokens
-                                  ///< of each place are; not on CUDA devices
+                                  ///< are at each position; not on CUDA devices
 };
 
 /// Whether top_k or top_p leave tokens out of the draw.
 inline bool truncates(const SamplingParams& sampling) {
   return sampling.temperature > 0.0 && (sampling.top_k > 0 || sampling.top_p < 1.0);
 }
-/// Whether log-probs are of the softmax over the kept tokens. Each token is then stored with the
-/// list of the tokens that were kept in its place.
+/// Whether log-probs come from the softmax over the kept tokens. Each token is then stored with the
+/// list of the tokens that were kept at its position.
 inline bool renormalises(const SamplingParams& sampling) {
   return truncates(sampling) && sampling.logprob == "kept";
 }
@@ -49,12 +49,12 @@ struct GroupPlan {
   std::uint32_t count = 1;
   std::int32_t bin = -1;  ///< difficulty bin of the prompt when it was chosen; -1 if the scheduler
                           ///< has no bins
-  Derivation from{};      ///< why the group is asked; a plain one: it is the task's
-  /// Sample numbers, ascending, in place of first_sample and count, which then is their number;
-  /// empty: successive samples.
+  Derivation from{};      ///< why the group is asked; plain for a group of the task
+  /// Ascending sample numbers, used instead of first_sample; `count` is then how many there are.
+  /// Empty: consecutive samples.
   std::vector<std::uint32_t> samples{};
-  /// The draw in the address of its random streams, where it repeats those of another group; -1:
-  /// its own.
+  /// The draw in the address of its random streams, if it repeats those of another group; -1: its
+  /// own.
   std::int64_t stream_draw = -1;
   std::string start{};         ///< as in Group
   std::uint32_t unforked = 0;  ///< how many of the rollouts are sampled from their beginning, while
@@ -70,7 +70,7 @@ struct StepPlan {
   PolicyVersion policy;
   SamplingParams sampling;
   std::vector<GroupPlan> groups;
-  std::vector<DerivedPrompt> derived{};  ///< prompts of those groups that have a text of their own,
+  std::vector<DerivedPrompt> derived{};  ///< prompts of those groups that have their own text,
                                          ///< ascending by number
   std::int32_t aggregator = -1;          ///< world rank that stores the shard
   std::uint32_t aggregated = 1;  ///< number of plans whose shards that rank stores together; 1 if
@@ -82,7 +82,7 @@ struct GroupReport {
   GroupId id;
   std::int32_t level = 0;
   std::vector<double> rewards{};        ///< [n] rewards of the rollouts that have a verdict
-  std::vector<std::uint8_t> correct{};  ///< [n] 1 where the verifier found the rollout correct
+  std::vector<std::uint8_t> correct{};  ///< [n] 1 if the verifier found the rollout correct
   std::vector<std::int32_t> lengths{};  ///< [n] numbers of policy tokens
   std::vector<std::string> answers{};   ///< [n] extracted answers for majority votes; only filled
                                         ///< for eval and validation
@@ -100,10 +100,11 @@ struct GroupReport {
   double loss = std::numeric_limits<double>::quiet_NaN();
   /// mean |advantage| of the group's rollouts
   double mean_abs_advantage = std::numeric_limits<double>::quiet_NaN();
-  Derivation from{};  ///< as in Group. Pieces learn nothing of a prompt from groups that had help
+  Derivation from{};  ///< as in Group. Pieces learn nothing about a prompt from groups that had
+                      ///< help
 };
 
-/// Rollouts of the group, including those without a verdict. It is the number of the next sample,
+/// Rollouts of the group, including those without a verdict. This is the number of the next sample,
 /// and what counts against a budget.
 inline std::int64_t drawn(const GroupReport& report) {
   return std::int64_t(report.rewards.size()) + std::int64_t(report.dropped);
@@ -114,7 +115,7 @@ struct StepReport {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   std::uint32_t round = 0;
-  std::uint32_t producer = 0;  ///< world rank that sampled the shard; the first such rank where the
+  std::uint32_t producer = 0;  ///< world rank that sampled the shard; the first such rank if the
                                ///< shards of several ranks are stored together
   std::vector<GroupReport> groups;
 };

@@ -1,4 +1,4 @@
-// Sums over the tokens of the policy, for those who show rollouts.
+// Sums over the policy's tokens, for code that displays rollouts.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -8,8 +8,8 @@
 
 namespace rollcall {
 
-/// Tokens that were given to the policy have no log-prob and no entropy (NaN), and count as its
-/// tokens alone.
+/// Tokens that were given to the policy have no log-prob and no entropy (NaN), and count only as
+/// its tokens.
 struct PolicySums {
   std::uint64_t tokens = 0, sampled = 0;
   double logprob = 0.0, entropy = 0.0;  ///< over the sampled tokens

@@ -24,8 +24,8 @@ enum class Purpose : std::int32_t { train = 0, validation = 1, eval = 2, greedy 
 enum class Split : std::int32_t { train = 0, validation = 1, heldout = 2 };
 enum class Role : std::int32_t { prompt = 0, policy = 1, environment = 2 };
 /// Why generation ended. `stop`: end-of-sequence or stop string, and in a conversation the
-/// environment; `length`: token limit; `turns`: limit of turns; `lost`: the environment gave no
-/// usable answer.
+/// environment; `length`: token limit; `turns`: turn limit; `lost`: the environment gave no usable
+/// answer.
 enum class FinishReason : std::int32_t { stop = 0, length = 1, turns = 2, lost = 3 };
 
 struct Prompt {
@@ -39,7 +39,7 @@ struct Prompt {
   std::string domain{};    ///< category of the prompt within the task; empty if it has none
   float prior = std::numeric_limits<float>::quiet_NaN();  ///< success that a value model expects of
                                                           ///< a rollout, 0 to 1; NaN if not given
-  /// What a chat template is given if that is more than `text` as the user's message: JSON with
+  /// The input of a chat template, if it is more than `text` as the user's message: JSON with
   /// "messages" and perhaps "tools" (text/chat/prompt_conversation.hpp). `text` then has the same
   /// in words. Empty otherwise.
   std::string conversation{};
@@ -55,38 +55,37 @@ inline constexpr std::int64_t repeated = 16;   ///< the conversation had this ac
 inline constexpr std::int64_t decided = 32;    ///< the environment said whether the task is solved
 inline constexpr std::int64_t correct = 64;    ///< with `decided`: it is
 inline constexpr std::int64_t ended = 128;     ///< the environment failed while it answered this
-inline constexpr std::int64_t given = 256;     ///< of a policy turn whose tokens nobody sampled
+inline constexpr std::int64_t given = 256;     ///< in a policy turn: its tokens were not sampled
 inline constexpr std::int64_t by_clock = 512;  ///< with `ended`: a time limit ended it
-inline constexpr std::int64_t moved = 1024;    ///< trains behind another prompt than the one that
-                                               ///< was asked; it is not stored
+inline constexpr std::int64_t moved = 1024;    ///< trains after a different prompt than the one
+                                               ///< that was asked; not stored
 }  // namespace turn_flag
 
-/// What an environment made of a policy turn. Of an environment's turn only `state` is set, which
-/// is that after it. Prompts have none of it, except that `flags` and `reason` say of a prompt why
-/// the conversation was lost before it began.
+/// What an environment made of a policy turn. For an environment's turn only `state` is set, to the
+/// state after it. For a prompt nothing is set, except that `flags` and `reason` say why the
+/// conversation was lost before it began.
 struct TurnFacts {
   double reward = 0.0;
-  /// In the order of the environment's components; empty: it named none.
+  /// In the order of the environment's components; empty if it named none.
   std::vector<double> components{};
-  /// 64-bit hash of the state in which the action was taken; 0: there is no environment. Where a
-  /// state is not handed out, it is the hash of what the environment said last.
+  /// 64-bit hash of the state in which the action was taken; 0: there is no environment. If the
+  /// environment does not reveal its state, it is the hash of what the environment said last.
   std::uint64_t state = 0;
   std::uint64_t action = 0;  ///< 64-bit hash of the action's text
   std::int64_t flags = 0;    ///< turn_flag
-  std::int64_t kind = 0;     ///< of the action, as the environment numbers kinds; 0: it has none
-  std::int64_t seat = 0;     ///< who speaks, where several do
+  std::int64_t kind = 0;     ///< kind of the action, as the environment numbers kinds; 0: none
+  std::int64_t seat = 0;     ///< who speaks, if there are several speakers
   std::string reason{};      ///< why the reward or the verdict is what it is; may be empty
   bool operator==(const TurnFacts&) const = default;
 };
 
-/// A run of tokens by one author. The columns of numbers per token are filled for policy turns
-/// only.
+/// A run of tokens by one author. The per-token columns are filled for policy turns only.
 struct Turn {
   Role role = Role::prompt;
   std::vector<std::int32_t> tokens;  ///< [T]
-  /// [T] Log-prob and entropy of the softmax at the sampling temperature: over the ids of `kept`
-  /// where the token has such a list, otherwise over the whole vocabulary, before top-k and top-p.
-  /// The column miss_logprob goes with `missed`, and is not stored either.
+  /// [T] Log-prob and entropy of the softmax at the sampling temperature: over the ids of `kept` if
+  /// the token has such a list, otherwise over the whole vocabulary, before top-k and top-p. The
+  /// column miss_logprob goes with `missed`, and is not stored either.
   TokenColumns columns{};
   std::vector<std::uint64_t> policy_version{};  ///< [T] the version that sampled each token
   /// [T] probability mass, in the full softmax, of the tokens that top-k and top-p kept; empty if
@@ -105,20 +104,20 @@ struct Rollout {
   FinishReason finish = FinishReason::stop;
   std::vector<Turn> turns;
   std::string text;                ///< the policy's turns as text (run/messages/actions.hpp)
-  std::vector<TurnFacts> facts{};  ///< [turns]; empty where no turn has any
-  /// Number of the opening that it was given (run/generation/openings.hpp); 0: it began as its
+  std::vector<TurnFacts> facts{};  ///< [turns]; empty if no turn has any
+  /// Number of the opening that it was given (run/generation/openings.hpp); 0: it began where its
   /// prompt ends.
   std::int64_t opening = 0;
   /// The rollout of its group that it was forked from, and how many policy tokens they have in
   /// common; -1: it was sampled from its beginning.
   std::int64_t parent = -1, fork_token = -1;
-  /// The derived group that it was sampled in, where it trains in its parent's group; nothing: it
+  /// The derived group in which it was sampled, if it trains in its parent's group. Empty: it
   /// trains where it was sampled. It is set when a step is closed and is not stored.
   std::optional<GroupId> placed{};
-  Derivation placed_from{};  ///< with `placed`: why that group was asked. It leaves no rank
+  Derivation placed_from{};  ///< with `placed`: why that group was asked. It never leaves the rank
 };
 
-/// Whether a turn of the policy was given to it and trains all the same (turn_flag::given).
+/// Whether a policy turn was given rather than sampled and still trains (turn_flag::given).
 inline bool was_given(const Rollout& rollout, std::size_t turn) {
   return turn < rollout.facts.size() && (rollout.facts[turn].flags & turn_flag::given) != 0;
 }
@@ -145,13 +144,13 @@ struct RolloutShard {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   std::uint32_t round = 0;
-  std::uint32_t producer = 0;  ///< world rank that sampled the shard; of several ranks the first
+  std::uint32_t producer = 0;  ///< world rank that sampled the shard, or the first of several
   PolicyVersion policy;        ///< version of the policy that sampled the shard
   float temperature = 1.0F;
   std::vector<Group> groups;
 };
 
-/// The verdict on one rollout: named components of the reward, and the reward made of them.
+/// The verdict on one rollout: named components of the reward, and the reward made from them.
 struct Score {
   std::vector<double> components;  ///< values in the order of ScoredShard::component_names
   double reward = 0.0;             ///< what the objective sees

@@ -581,7 +581,7 @@ ConfigSchema bind(RunConfig& c) {
 namespace {
 
 /// Older versions wrote all template variables in quotes. Reads the value of one as they did: as a
-/// number, a boolean or a list where it can be read as one, otherwise as a text.
+/// number, a boolean or a list if it can be read as one, otherwise as a string.
 std::string as_older_versions(const std::string& quoted) {
   std::string text;
   ConfigSchema::KeyValues typed;
@@ -592,7 +592,7 @@ std::string as_older_versions(const std::string& quoted) {
     unquoted.load_text("text = " + quoted, "a template variable");
     table.set("table.value=" + text);
   } catch (const ConfigError&) {
-    return quoted;  // inf and nan stay texts
+    return quoted;  // inf and nan stay strings
   }
   return typed.front().second.starts_with('"') ? quoted : typed.front().second;
 }
@@ -605,15 +605,15 @@ void load_settings(RunConfig& config, ConfigSchema& schema, const std::string& t
     if (value.starts_with('"')) value = as_older_versions(value);
 }
 
-/// Gives the task of files its name where it has the old one, and returns whether it did.
+/// Renames the file task if it has its old name, and returns whether it did.
 bool rename_task(TaskSection& task) {
   if (task.name != kOldRowsTask) return false;
   task.name = kRowsTask;
   return true;
 }
 
-/// Reads a run's own text. If an earlier build wrote it, keys that came later are missing; they get
-/// the values that keep the run as it was.
+/// Reads the text of a run's own settings. If an earlier build wrote it, newer keys are missing;
+/// they get the values that keep the run as it was.
 void load_own(RunConfig& config, ConfigSchema& schema, const std::string& text,
               const std::string& origin) {
   load_settings(config, schema, text, origin);
@@ -624,7 +624,7 @@ void load_own(RunConfig& config, ConfigSchema& schema, const std::string& text,
   if (!schema.was_set(kOnBadLine) && config.task.name != kRowsTask) config.task.fields = {};
 }
 
-/// Says that the task has another name now, where a setting gives the old one.
+/// Reports the new name of the task if a setting gives the old one.
 void tell_old_task(const ConfigSchema& schema) {
   const auto place = schema.places().find("task.name");
   if (place == schema.places().end()) return;
@@ -661,13 +661,13 @@ void choose_defaults(RunConfig& c, const ConfigSchema& schema) {
   const bool has_weights = !c.model.path.empty() || !c.run.init_from.empty();
   if (has_weights && !schema.was_set("sft.steps")) c.sft.steps = 0;
   if (!schema.was_set("eval.pass_k")) lower_pass_k(c);
-  // What goes on from a mended line has another beginning than the group that it was made of.
+  // A continuation of a corrected line begins differently from the group that it was made from.
   if (c.second_pass.kind == "error" && !schema.was_set("second_pass.placement"))
     c.second_pass.placement = "own_group";
 }
 
-/// A run's record states eval.pass_k even where nobody chose it, so fewer samples in an assignment
-/// lower it as they would in a first start, unless an assignment names it, too.
+/// A run's record states eval.pass_k even if nobody chose it, so an assignment of fewer samples
+/// lowers it, as at a first start, unless an assignment names it too.
 void follow_samples(RunConfig& c, const ConfigSchema& schema) {
   const auto is_assigned = [&](const char* key) {
     const auto place = schema.places().find(key);
@@ -740,7 +740,7 @@ std::string ignored_run_dir(const std::filesystem::path& file, const RunConfig& 
 
 namespace {
 
-/// Refuses a run's record that has lost its content: the defaults would stand for its settings.
+/// Refuses a run's record that has lost its content: defaults would take the place of its settings.
 void require_not_emptied(const std::filesystem::path& file, const std::string& text) {
   const bool is_blank = text.find_first_not_of(" \t\r\n") == std::string::npos;
   require<InputError>(
@@ -751,7 +751,7 @@ void require_not_emptied(const std::filesystem::path& file, const std::string& t
       "anew: rollcall train RUN_FILE --resume --set run.dir=...");
 }
 
-/// Refuses rows of questions in place of a run file, each line of which would be a mistake.
+/// Refuses rows of questions given as a run file, because every line would be a mistake.
 void require_no_rows(const std::string& file, std::string_view text) {
   const auto next = [&](std::size_t from) { return text.find_first_not_of(" \t\r\n", from); };
   const std::size_t first = next(0);

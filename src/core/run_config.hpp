@@ -37,21 +37,21 @@ struct RunSection {
 struct TaskSection {
   std::string name = "sorting";           ///< a row of task/tasks.cpp
   std::int64_t train_prompts = 16384;     ///< at most this many; 0: all rows of task.file, which is
-                                          ///< the default where that is given
+                                          ///< the default if a file is given
   std::int64_t validation_prompts = 128;  ///< -1: 128 rows of a file, or a tenth of them if that is
-                                          ///< less; none where eval.every is 0
+                                          ///< less; none if eval.every is 0
   std::int64_t heldout_prompts = 512;     ///< -1: as for validation_prompts
   std::int64_t min_level = 2;             ///< built-in tasks: smallest length or digit count
   std::int64_t max_level = 12;
   double tail_exponent = 1.0;  ///< P(level) is proportional to level^-exponent, which gives
                                ///< difficulty a heavy tail
-  std::vector<std::string> operators{"+", "-", "*", "/"};  ///< of the arithmetic task
+  std::vector<std::string> operators{"+", "-", "*", "/"};  ///< for the arithmetic task
   std::vector<std::int64_t> digits;  ///< arithmetic: each operand's number of digits is drawn from
                                      ///< this list; empty: from the levels
-  std::vector<std::string> wording{"plain"};  ///< built-in tasks: how the question is put; one of
-                                              ///< the list is drawn per prompt
-  std::vector<std::string> forms;  ///< rows of text/answer/answer_form.cpp, one of which each drawn
-                                   ///< question takes; empty: all questions are asked alike
+  std::vector<std::string> wording{"plain"};  ///< built-in tasks: how the question is worded; one
+                                              ///< of the list is drawn per prompt
+  std::vector<std::string> forms;  ///< rows of text/answer/answer_form.cpp; each drawn question
+                                   ///< takes one of them; empty: all questions are asked alike
   std::string extract;          ///< a row of text/answer/extract.cpp, or regex:PATTERN; empty: the
                                 ///< verifier's default
   std::string file;             ///< file: training file, or a list of them as JSON
@@ -62,13 +62,12 @@ struct TaskSection {
                                 ///< (task/rows/file_task.cpp)
   std::string on_bad_line = "refuse";  ///< file: refuse | drop: what happens to a line that cannot
                                        ///< be read
-  /// Which field of a row is what, as dotted names; empty: as the row's layout says
-  /// (task/rows/layouts.hpp).
+  /// The names of a row's fields, dotted; empty: as in the row's layout (task/rows/layouts.hpp).
   struct Fields {
     std::string prompt, answer;
     std::string level;   ///< difficulty
-    std::string domain;  ///< category, for policies that choose among domains
-    std::string prior;   ///< success that a value model expects, 0 to 1, for policies that start
+    std::string domain;  ///< category, for schedulers that choose among domains
+    std::string prior;   ///< success that a value model expects, 0 to 1, for schedulers that start
                          ///< from it
     std::string id;      ///< name of the row
     std::string tools;   ///< list of tools that the chat template shows
@@ -87,8 +86,8 @@ struct RewardSection {
   std::string verifier;              ///< a row of reward/verifiers.cpp; empty: the task's verifier
   std::vector<std::string> command;  ///< program and arguments; it reads and writes one JSON line
                                      ///< per answer; empty: the task's verifier
-  std::vector<std::string> components;  ///< names of the components that the program reports beside
-                                        ///< "correct"
+  std::vector<std::string> components;  ///< names of the components that the program reports
+                                        ///< besides "correct"
   std::int64_t processes = 4;  ///< processes of the program that run side by side on each scoring
                                ///< rank
   double timeout_s = 30;  ///< longest time for one verdict [s], including the start of the process
@@ -105,8 +104,8 @@ struct JudgeSection {
   std::int64_t ranks = 0;  ///< ranks for the judge alone, the last ones of the job; 0: the scoring
                            ///< ranks run it
   std::string prompt;      ///< the question to the judge, with {prompt}, {response} and {answer},
-                           ///< and {other} where the answers of a prompt are compared in pairs;
-                           ///< empty: the question or the conversation of judge_model.hpp
+                           ///< and {other} if the answers of a prompt are compared in pairs; empty:
+                           ///< the question or the conversation of judge_model.hpp
   std::string system;      ///< system message in the judge's chat template
   std::string assistant_prefix;     ///< beginning of the judge's own text
   std::string extract = "yes_no";   ///< a row of reward/judge_verdict.cpp
@@ -127,8 +126,7 @@ struct TextSection {
                                    ///< tokenizer.json if there is one, otherwise character
   std::string chat_template = "auto";  ///< key `template`: auto | model | none | path of a .jinja
                                        ///< file; auto: the model's own if it has one
-  std::string system;  ///< system message; empty: none is given, but a template may add one of its
-                       ///< own
+  std::string system;  ///< system message; empty: none is given, but a template may add its own
   std::string user = "{prompt}";  ///< the user message, with the task's prompt in place of {prompt}
   std::string assistant_prefix;   ///< beginning of every answer, given with the prompt: not trained
                                   ///< on, not shown to the verifier
@@ -208,7 +206,7 @@ struct TrainSection {
 struct GradientMaskSection {
   std::string before, after;  ///< RUN, RUN@STEP or model folders; both empty: all weights are
                               ///< trained
-  double tolerance = 1e-5;    ///< a weight whose change is not larger counts as unmoved
+  double tolerance = 1e-5;    ///< a weight that changed by no more than this counts as unmoved
 };
 
 struct SchedulerSection {
@@ -222,7 +220,7 @@ struct SchedulerSection {
   std::vector<std::pair<std::string, std::string>> knobs;
 };
 
-/// How fast the tracked success of a prompt forgets (scheduling/prompts/success_tracker.hpp), for
+/// How fast a prompt's tracked success fades (scheduling/prompts/success_tracker.hpp), for
 /// scheduler and objective alike. The numbers are those of SPO's script, arXiv:2509.13232.
 struct SuccessSection {
   double memory_min = 0.875, memory_max = 0.96;  ///< smallest and largest fraction of the evidence
@@ -239,8 +237,8 @@ struct ObjectiveSection {
   std::vector<std::pair<std::string, std::string>> knobs;
 };
 
-/// The policy that KL terms and some objectives compare with. It is only computed where the
-/// objective asks for it.
+/// The policy that KL terms and some objectives compare with. It is computed only if the objective
+/// asks for it.
 struct ReferenceSection {
   std::string model;   ///< model folder; empty: the policy at the start of training
   double decay = 1.0;  ///< moving average: reference = decay * reference + (1 - decay) * policy
@@ -249,7 +247,7 @@ struct ReferenceSection {
                                    ///< 0: never
 };
 
-/// The model that distillation follows. It is only read where the objective asks for it.
+/// The model that distillation follows. It is read only if the objective asks for it.
 struct TeacherSection {
   std::string model;  ///< model folder with the policy's tokenizer
 };
@@ -262,18 +260,18 @@ struct GuideSection {
                                 ///< max_tokens
 };
 
-/// What the policy is asked after each reasoning step of its rollouts (run/update/recontext/probes.hpp),
-/// where the objective asks for it.
+/// What the policy is asked after each reasoning step of its rollouts
+/// (run/update/recontext/probes.hpp), if the objective asks for it.
 struct ProbeSection {
   std::string delimiter = "\n\n";                     ///< text that ends a reasoning step
   std::string opener = "**Final Answer**\n\\boxed{";  ///< beginning of a final answer, appended to
                                                       ///< the reasoning step
   std::int64_t draws = 5;                             ///< continuations of each reasoning step
-  std::int64_t max_tokens = 10;                       ///< most tokens of a continuation
+  std::int64_t max_tokens = 10;                       ///< most tokens in a continuation
   double temperature = 0.6;
 };
 
-/// The value head's optimizer, where the objective has a critic.
+/// The value head's optimizer, if the objective has a critic.
 struct CriticSection {
   OptimizerSection optimizer{.lr = 1e-3};
 };
@@ -287,7 +285,7 @@ struct ReplaySection {
                                     ///< the step
   std::string choose = "uniform";   ///< uniform | newest | advantage (which only replaces fresh
                                     ///< groups whose rewards are all equal)
-  bool distinct_prompts = true;     ///< of several groups of one prompt, only the newest may be
+  bool distinct_prompts = true;     ///< if a prompt has several groups, only the newest may be
                                     ///< replayed
   std::string old_policy = "sampler";  ///< sampler | current: which policy's log-probs are the old
                                        ///< ones of replayed tokens
@@ -299,13 +297,13 @@ struct ExpertSection {
   double share = 0.0;  ///< fraction of a step's groups that get a worked solution; 0: off
 };
 
-/// Judge tasks for the policy itself, made of its answers in the step before
+/// Judge tasks for the policy itself, made from its answers in the previous step
 /// (run/context/derived/self_judging.hpp).
 struct SelfJudgingSection {
   double share = 0.0;  ///< largest fraction of a step's prompts that are judge tasks; 0: off
   // The questions. pointwise shows one answer and asks for yes or no; pairwise shows a right and a
   // wrong answer and asks for A or B; reflection shows a wrong answer and asks for a better one. If
-  // a text is empty, no tasks of its kind are made.
+  // a question is empty, no tasks of its kind are made.
   std::string pointwise =
       "Question:\n{prompt}\n\nAnswer:\n{response}\n\nIs the answer right? Reply with yes or no.";
   std::string pairwise =
@@ -318,8 +316,8 @@ struct SelfJudgingSection {
                                 ///< random
 };
 
-/// What the policy talks with (src/environment); no name and no command: answers are single turns,
-/// unless the task has an environment of its own.
+/// What the policy talks with (src/environment). Without a name or a command, answers are single
+/// turns, unless the task has its own environment.
 struct EnvironmentSection {
   std::string name;                     ///< a row of environment/environments.cpp, or tools
   std::vector<std::string> command;     ///< program and arguments that answer lines of JSON
@@ -328,37 +326,37 @@ struct EnvironmentSection {
   std::string index;                    ///< file of lines that the tool `search` looks through
   std::string role = "auto";    ///< auto | user | tool: the role of what it says in the chat; auto:
                                 ///< as the environment says
-  std::int64_t processes = 4;   ///< of the program, on each generation rank
-  double timeout_s = 30;        ///< longest time without an answer of a process that was asked [s]
-  std::int64_t max_turns = 8;   ///< policy turns of a rollout
-  std::int64_t max_tokens = 0;  ///< tokens after the prompt, sampled and told together; 0: what the
+  std::int64_t processes = 4;   ///< processes of the program on each generation rank
+  double timeout_s = 30;        ///< longest wait for an answer from a process [s]
+  std::int64_t max_turns = 8;   ///< most policy turns in a rollout
+  std::int64_t max_tokens = 0;  ///< most tokens after the prompt, sampled or not; 0: what the
                                 ///< model's positions leave after the longest prompt
   bool sandbox = false;         ///< the program runs in the sandbox
   std::string forks;            ///< a row of run/generation/forks.cpp; empty: rollouts do not fork
-  std::int64_t unforked =
-      0;  ///< rollouts of a group that are sampled from their beginning; 0: half
+  std::int64_t unforked = 0;  ///< rollouts of a group that are sampled from the beginning; 0: half
 };
 
-/// Help for the task's prompts, for rounds that ask again with more of it.
+/// Help with the task's prompts, for rounds that ask again with more of it.
 struct HintSection {
   std::string source = "solution";  ///< solution (a beginning of the worked one) | row (hint_key)
-  std::string hint_key = "hints";   ///< key of the list of helps in a row of task.file
-  std::string as = "prompt";  ///< prompt (added to the question) | beginning (the answer begins so)
-  std::vector<double> shares{0.25, 0.5, 0.75};     ///< of the solution's lines, one for each tier
+  std::string hint_key = "hints";   ///< key of the list of hints in a row of task.file
+  std::string as = "prompt";  ///< prompt (added to the question) | beginning (the answer starts
+                              ///< with it)
+  std::vector<double> shares{0.25, 0.5, 0.75};     ///< shares of the solution's lines, one per tier
   std::string text = "{prompt}\n\nHint:\n{hint}";  ///< the question with its help
-  bool learns = false;                             ///< a given beginning trains as well
+  bool learns = false;                             ///< a given beginning also trains
 };
 
-/// Prompts made of the rollouts of a step and asked in its next round.
+/// Prompts made from the rollouts of a step and asked in its next round.
 struct SecondPassSection {
   std::string kind;           ///< refinement | error | counterpart | pool; empty: there is none
   std::string of = "dead";    ///< dead (groups without a success) | failed | every (rollouts)
   double share = 1.0;         ///< largest share of the step's groups that are asked again
-  std::int64_t rollouts = 1;  ///< of each derived prompt
-  std::string placement = "joins_parent";  ///< core/derivation.hpp; errors have own_group where it
-                                           ///< is not set
-  std::string trained_on = "asked";        ///< asked | parent: the prompt behind which they train
-  /// Rollouts of them that train in a parent's group, the best first; 0: all.
+  std::int64_t rollouts = 1;  ///< per derived prompt
+  std::string placement = "joins_parent";  ///< core/derivation.hpp; the default for kind error is
+                                           ///< own_group
+  std::string trained_on = "asked";        ///< asked | parent: the prompt after which they train
+  /// How many of their rollouts train in a parent's group, the best first; 0: all.
   std::int64_t keep = 1;
   /// What {feedback} says: verdict | reference | reason | critique.
   std::string feedback = "verdict";
@@ -369,15 +367,15 @@ struct SecondPassSection {
       "Copy the first wrong line, then write the line that is right.";
   double buffer = 0.0;  ///< share of a step's prompts that continue histories of earlier steps
   std::int64_t buffer_size = 256;  ///< histories that are kept
-  std::string numerics;            ///< of a pool; empty: run.numerics
+  std::string numerics;            ///< numerics of a pool; empty: run.numerics
   double factor = 4.0;             ///< rollouts of a pool for each rollout that trains
 };
 
 /// Beginnings that the rollouts of a group get in turn.
 struct OpeningSection {
-  std::string as = "given";  ///< given (tokens of the answer) | prompt (words to the question)
+  std::string as = "given";  ///< given (tokens of the answer) | prompt (added to the question)
   std::vector<std::string> texts;  ///< rollout i gets text i mod their number; empty: none
-  std::string exit;                ///< what is said where a path is cut, for serial groups
+  std::string exit;                ///< what is appended where a path is cut, for serial groups
 };
 
 struct EvalSection {
@@ -398,12 +396,11 @@ struct CheckpointSection {
   std::string keep_best = "validation/pass_at_1";  ///< metric whose best checkpoint is kept; with a
                                                    ///< leading "-", the smallest value is the best;
                                                    ///< empty: none
-  std::int64_t patience = 0;  ///< validations without a new best of keep_best that end the
-                              ///< training; 0: none do
+  std::int64_t patience = 0;  ///< the training ends after this many validations without a new best
+                              ///< of keep_best; 0: never
 };
 
-/// How code in responses is run, where the verifier runs code (src/sandbox). All limits are per
-/// test.
+/// How code in responses is run, if the verifier runs code (src/sandbox). All limits are per test.
 struct SandboxSection {
   std::int64_t cpu_s = 5;
   double wall_s = 20;
@@ -470,11 +467,11 @@ struct GivenSettings {
   Faults faults;
 };
 
-/// Reads a run file (an empty path gives all defaults) and the assignments, which have precedence,
-/// and makes the checks of single keys. Throws InputError where the file cannot be opened.
+/// Reads a run file (an empty path gives all defaults) and the assignments, which take precedence,
+/// and checks single keys. Throws InputError if the file cannot be opened.
 GivenSettings gather_settings(const std::filesystem::path& file,
                               const std::vector<std::string>& assignments);
-/// Returns the settings if nothing is wrong with them. Throws InputError where the file cannot be
+/// Returns the settings if nothing is wrong with them. Throws InputError if the file cannot be
 /// opened, and one ConfigError that names everything that is wrong.
 RunConfig load_run_config(const std::filesystem::path& file,
                           const std::vector<std::string>& assignments);

@@ -16,7 +16,7 @@
 namespace rollcall {
 namespace {
 
-/// Refuses a list where one path is meant. A setting by --set is text, whatever it looks like.
+/// Refuses a list if one path is meant. A setting by --set is text, whatever it looks like.
 void check_one_path(const char* key, const std::string& path, Faults& faults) {
   std::error_code unknown;
   const bool is_list = path.starts_with('[') && path.ends_with(']');
@@ -33,7 +33,7 @@ void check_paths(const RunConfig& c, Faults& faults) {
   check_one_path("environment.index", c.environment.index, faults);
   check_one_path("model.path", c.model.path, faults);
   check_one_path("run.init_from", c.run.init_from, faults);
-  // NAME_MAX of limits.h; Lustre, GPFS, NFS, ext4 and XFS have it, too
+  // NAME_MAX of limits.h; Lustre, GPFS, NFS, ext4 and XFS have it too
   constexpr std::size_t kLongestName = 255;
   std::size_t longest = 0;
   for (const auto& part : std::filesystem::path(c.run.dir))
@@ -117,8 +117,7 @@ void check_judge(const RunConfig& c, Faults& faults) {
               "leave one of them out");
 }
 
-/// Requires at least one text, and that each one that is not empty shows the answer that it asks
-/// about.
+/// Requires at least one question, and that each non-empty one shows the answer that it asks about.
 void check_judge_texts(const SelfJudgingSection& s, const std::string& on, Faults& faults) {
   const std::pair<const char*, const std::string*> asked[] = {
       {"self_judging.pointwise", &s.pointwise},

@@ -1,4 +1,4 @@
-// Knows a run folder by the first line of its config.toml, and reads the settings only where that
+// Recognises a run folder by the first line of its config.toml, and reads the settings only if that
 // line is missing.
 #include "core/run_record.hpp"
 

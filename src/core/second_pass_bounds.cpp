@@ -1,4 +1,4 @@
-// Products of settings that no check has seen yet, so they end at a number that all of them exceed.
+// Multiplies settings that no check has seen yet, so products are capped at 2^53.
 #include "core/second_pass_bounds.hpp"
 
 #include <algorithm>

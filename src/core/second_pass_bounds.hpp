@@ -7,15 +7,15 @@
 
 namespace rollcall {
 
-/// What prompts that are made of the answers of a step add to what the scheduler draws, at most.
+/// The most that prompts made from a step's answers add to what the scheduler draws.
 struct SecondPassBounds {
-  std::int64_t parents = 0;     ///< groups of which prompts are made
-  std::int64_t of_a_group = 0;  ///< prompts that are made of one of them
-  std::int64_t prompts = 0;     ///< prompts of one round
-  std::int64_t rollouts = 0;    ///< of all of its rounds
+  std::int64_t parents = 0;     ///< groups from which prompts are made
+  std::int64_t of_a_group = 0;  ///< prompts made from each of them
+  std::int64_t prompts = 0;     ///< prompts per round
+  std::int64_t rollouts = 0;    ///< rollouts over all of its rounds
   std::int64_t rounds = 0;
 };
-/// All are 0 where second_pass.kind is neither refinement nor error.
+/// All are 0 if second_pass.kind is neither refinement nor error.
 SecondPassBounds second_pass_bounds(const RunConfig& config);
 
 /// Whether the second pass first asks what is wrong with an answer.

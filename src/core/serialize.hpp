@@ -80,8 +80,8 @@ T from_bytes(const std::string& bytes) {
     boost::archive::binary_iarchive archive(in, boost::archive::no_header);
     archive >> value;
     if (in.rdbuf()->in_avail() > 0) problem = "bytes are left over";
-  } catch (const std::exception& e) {  // thrown by the archive, or for a length that no memory
-                                       // holds
+  } catch (const std::exception& e) {  // thrown by the archive, or for a length that does not fit
+                                       // in memory
     problem = e.what();
   }
   require<ProtocolError>(problem.empty(), "a control message cannot be read: " + problem,

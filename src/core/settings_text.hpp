@@ -26,14 +26,14 @@ bool precedes_hears(const std::string& text);
 bool is_submitted(const std::filesystem::path& file);
 
 /// Whether a file is the config.toml or a submitted-*.toml of a run folder, as its name and first
-/// line show, or, of a config.toml, the checkpoints beside it. Such a file belongs to the folder
+/// line show, or, for a config.toml, the checkpoints beside it. Such a file belongs to the folder
 /// that it lies in, whatever its run.dir says, so that a copied or moved run is never taken for the
 /// original.
 bool belongs_to_folder(const std::filesystem::path& file, const std::string& text);
 /// Whether the file has the name of a config.toml or a submitted-*.toml. It is not read.
 bool has_record_name(const std::filesystem::path& file);
 
-/// A clause about the run.dir that the file states, where load_run_config() ignored it because the
+/// A clause about the run.dir that the file states, if load_run_config() ignored it because the
 /// file belongs to its folder, which `config` has instead. Empty if nothing was ignored.
 std::string ignored_run_dir(const std::filesystem::path& file, const RunConfig& config);
 

@@ -1,4 +1,4 @@
-// Memory that several ranks of a node may share. comm implements it; it is used where a node needs
+// Memory that several ranks of a node may share. comm implements it; it is used when a node needs
 // only one copy of something.
 #pragma once
 

@@ -25,7 +25,7 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr int kFormat = 4;  // of the saved state; it is raised when a key changes its meaning
+constexpr int kFormat = 4;  // of the saved state, raised when a key changes its meaning
 constexpr const char* kWhy = "the run could not continue where it stopped";
 
 /// The distinct values, ascending. They are few, so a set is better than sorting a copy.
@@ -56,8 +56,8 @@ void add_fragments(std::vector<GroupPlan>& groups, const std::vector<GroupPlan>&
   }
 }
 
-/// Adds rollouts that were drawn and have no result as dropped ones, because a group whose rank was
-/// killed counts as drawn as well.
+/// Adds rollouts that were drawn but have no result as dropped ones, because a group whose rank was
+/// killed also counts as drawn.
 std::vector<GroupReport> with_missing(std::vector<GroupReport> reports,
                                       const std::vector<GroupPlan>& drawn) {
   std::map<GroupId, std::int64_t> missing;

@@ -49,7 +49,7 @@ void each_gram(const std::vector<Gram>& grams, const F& f) {
 }
 
 /// [answers] number of each answer's n-grams that another answer has. An n-gram counts at most as
-/// often as in the other answer that has most of it.
+/// often as in the other answer that has the most of it.
 std::vector<double> matches(const std::vector<Gram>& grams, std::size_t answers) {
   std::vector<double> found(answers, 0.0);
   each_gram(grams, [&](auto first, auto last) {
@@ -71,7 +71,7 @@ std::vector<double> matches(const std::vector<Gram>& grams, std::size_t answers)
 }
 
 /// exp(1 - c / T), where T is the length of answer i, and c the length of another answer that is
-/// nearest to T, of two equally near ones the shorter; 1 where T is at least c.
+/// nearest to T, the shorter one in a tie; 1 if T is at least c.
 double brevity(Answers answers, std::size_t i) {
   const auto own = std::int64_t(answers[i].size());
   std::int64_t nearest = -1;

@@ -18,11 +18,11 @@ const std::vector<std::string>& diversity_measures();
 ///   self_bleu   1 - mean over answers i of BLEU(i; the other answers). BLEU is the geometric mean,
 ///               for n = 1 to 3, of the share of i's n-grams that other answers contain. An n-gram
 ///               of i counts at most as often as in the other answer that has most of it. BLEU is
-///               multiplied by exp(1 - c / T_i) where i is shorter than the answer of the nearest
+///               multiplied by exp(1 - c / T_i) if i is shorter than the answer of the nearest
 ///               length, c.
 ///               A share of 0 is replaced by 0.1 / n-grams (Chen and Cherry 2014, method 1), but
-///               BLEU is 0 where no token is common.
-///   distinct_3  number of different 3-grams over number of all 3-grams in the group; 0 where there
+///               BLEU is 0 if no token is common.
+///   distinct_3  number of different 3-grams over number of all 3-grams in the group; 0 if there
 ///               are none
 /// Source: TDS of arXiv:2509.21268, section 3.1, in the forms of the released
 /// verl/curriculum/metrics.py. What differs: an answer of one or two tokens is compared by the

@@ -1,4 +1,4 @@
-// Knobs of the signals, the checks between them, and the control in front of the reports.
+// The signals' knobs, checks between them, and the control that is applied to the reports.
 #include "scheduling/learning_signals.hpp"
 
 #include "base/errors/error.hpp"

@@ -14,8 +14,8 @@
 
 namespace rollcall::scheduling {
 
-/// A scheduler has one signal for all its prompt games and one for all its rollout games. While
-/// pieces are made, they say what they learn from, and only what some piece uses has knobs.
+/// A scheduler has one signal for all its prompt games and one for all its rollout games. Pieces
+/// say what they learn from when they are made, and only signals that some piece uses have knobs.
 class LearningSignals {
  public:
   void use_signal() { uses_signal_ = true; }
@@ -39,11 +39,11 @@ class LearningSignals {
   /// case.
   void bind(ConfigSchema& schema, bool learns_prompts);
   /// Checks the knobs, after they are set. Throws ConfigError for a signal that cannot rank counts
-  /// where a piece must rank them, and for an inverted control where nothing has a sign.
+  /// if a piece must rank them, and for an inverted control if nothing has a sign.
   void check() const;
   std::vector<std::string> warnings() const;
 
-  /// What the pieces learn of these reports: the reports themselves, unless `control` says
+  /// What the pieces learn from these reports: the reports themselves, unless `control` says
   /// otherwise. `random` draws the order of shuffled results. Valid until the next call.
   const std::vector<GroupReport>& learned(const std::vector<GroupReport>& reports,
                                           const RandomStream& random);

@@ -1,4 +1,4 @@
-// Defaults of pieces without a state, and of rounds that end with the first one.
+// Defaults for pieces without state, and for rounds that end after the first one.
 #include "scheduling/piece.hpp"
 
 #include "base/errors/error.hpp"

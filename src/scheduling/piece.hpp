@@ -24,8 +24,8 @@ class Piece {
   virtual ~Piece() = default;
   /// Binds its knobs: key, variable, meaning, range. Defaults are those of the paper.
   virtual void bind(ConfigSchema&) {}
-  /// Learns at the end of a step. Reports ascend by GroupId, and the shared knowledge has learned
-  /// them before.
+  /// Learns at the end of a step. Reports ascend by GroupId, and the shared knowledge has already
+  /// learned from them.
   virtual void learn(const std::vector<GroupReport>&) {}
   virtual nlohmann::json save() const;  ///< {} by default
   /// Throws StorageError or a json exception when `state` is not one that save() returned.
@@ -34,7 +34,7 @@ class Piece {
   /// state instead, which is the default for a piece whose state names prompts.
   virtual bool load_changed(const nlohmann::json& state, const PromptMap& map);
   virtual std::vector<std::pair<std::string, double>> metrics() const { return {}; }
-  /// The fields that the piece cannot do without, with the present knobs.
+  /// The fields that the piece cannot do without, with the current knobs.
   virtual std::vector<Need> needs() const { return {}; }
   virtual bool hears_rewards() const { return false; }  ///< it reads GroupReport::rewards
   /// See Scheduler::shortage.
@@ -44,27 +44,27 @@ class Piece {
 /// A choice of a prompt for a step.
 struct PromptDraw {
   PromptId prompt;
-  std::uint32_t draw = 0;     ///< how often the step has chosen the prompt before
+  std::uint32_t draw = 0;     ///< how often the step has already chosen the prompt
   double probability = -1.0;  ///< chance of this choice; -1: not stated
 };
 
 /// For allocators whose counts are to differ, each within [least, most] and the step's bounds.
-/// Returns a shortage where the mean count equals one of these bounds, so that all prompts get
-/// equal counts.
+/// Returns a shortage if the mean count equals one of these bounds, so that all prompts get equal
+/// counts.
 std::optional<Shortage> no_room_to_differ(const StepRequest& request, std::int64_t least,
                                           std::int64_t most);
-/// For rounds that give up to `more` rollouts (at least 1) to prompts that have the mean already: a
-/// shortage where the step's bounds leave no room for them.
+/// For rounds that give up to `more` rollouts (at least 1) to prompts that already have the mean: a
+/// shortage if the step's bounds leave no room for them.
 std::optional<Shortage> no_room_for_more(const StepRequest& request, std::int64_t more);
 
 /// Chooses the prompts of a step.
 class Sampler : public Piece {
  public:
-  /// Whether it has no choice in a step that asks as many prompts as there are. A sampler that
-  /// draws all alike, or copies of some, overrides this.
+  /// Whether it has no choice in a step that asks for as many prompts as there are. A sampler that
+  /// draws all prompts alike, or copies of some, overrides this.
   virtual bool needs_more_prompts() const { return true; }
   /// [request.prompts] draws. A refill calls this again within a step, with the number of prompts
-  /// that it still needs. `held`: prompts that the step has already, ascending; they are not drawn
+  /// that it still needs. `held`: prompts that the step already has, ascending; they are not drawn
   /// again while other prompts are left.
   virtual std::vector<PromptDraw> choose(const StepRequest& request,
                                          const std::vector<PromptId>& held) = 0;
@@ -109,7 +109,7 @@ class Selection : public Piece {
   /// by GroupId.
   virtual std::vector<GroupTraining> select(const StepRequest& request,
                                             const std::vector<GroupReport>& reports) = 0;
-  /// Its entries may have other weights than 1.
+  /// Its entries may have weights other than 1.
   virtual bool weighs() const { return false; }
   /// The factor that the advantages of the prompt's groups would get now.
   virtual double weight(PromptId) const { return 1.0; }

@@ -11,7 +11,7 @@
 
 namespace rollcall::scheduling {
 
-/// What is known of a group of an earlier step that may be trained on again.
+/// What is known about a group from an earlier step that may be trained on again.
 struct ReplayCandidate {
   GroupId id;
   std::uint64_t version = 0;  ///< optimizer steps of the policy that sampled it

@@ -16,7 +16,7 @@
 
 namespace rollcall::scheduling {
 
-/// What the scheduler knows of the training prompts before it starts.
+/// What the scheduler knows about the training prompts before it starts.
 struct PromptTable {
   std::vector<std::int32_t> level{};   ///< [prompts] indexed by PromptId
   std::vector<std::int32_t> domain{};  ///< [prompts] task or category; empty: all in domain 0
@@ -25,13 +25,13 @@ struct PromptTable {
   SuccessSection law{};  ///< how the prompts' tracked success fades; the run's objective reads the
                          ///< same settings
   std::vector<std::uint64_t> content{};  ///< [prompts] hash of the prompt's content; empty:
-                                         ///< unknown, and a state then fits tables of its size only
+                                         ///< unknown, and a state then fits only tables of its size
   std::vector<std::uint8_t> tiers{};  ///< [prompts] tiers of help that the prompt has; empty: all
                                       ///< that scheduler.knobs.hint_tiers asks for
   std::size_t size() const { return level.size(); }
 };
 
-/// What became of the prompts of a state when it was loaded.
+/// What happened to a state's prompts when it was loaded.
 struct LoadReport {
   bool same_prompts = true;
   /// Numbers of prompts: in the state and in the table; in the table only, so without results; in
@@ -85,7 +85,7 @@ struct Need {
   std::string measure{};  ///< for a diversity: a row of diversity_measures()
 };
 
-/// Bounds of a step that leave a scheduler no choice, so that it would act as a plainer one.
+/// Bounds of a step that leave a scheduler no choice, so it would act as a plainer one.
 struct Shortage {
   std::string problem{};  ///< it names the settings of the run file that cause it
   std::string remedy{};
@@ -97,22 +97,23 @@ struct PolicyTraits {
   bool exact_total = true;       ///< every step draws exactly StepRequest::budget rollouts;
                                  ///< otherwise a step draws at most hard_cap()
   std::int64_t most_rounds = 1;  ///< of a step
-  std::int64_t tiers = 0;        ///< most help that it asks prompts again with; 0: none
+  std::int64_t tiers = 0;        ///< highest tier of help that it gives; 0: none
   bool hears_rewards = true;     ///< the scheduler reads GroupReport::rewards, not only which are
                                  ///< correct
   bool weighs = false;  ///< it multiplies advantages of groups by weights that may differ from 1
   std::vector<Need> needs{};
-  std::vector<std::string> warnings{};  ///< what a user should know of its knobs, a sentence each
+  std::vector<std::string> warnings{};  ///< what a user should know about its knobs, one sentence
+                                        ///< each
 };
 
-/// A state in parts, because a checkpoint writes only the rows that have changed. A third part are
+/// A state in parts, because a checkpoint writes only the rows that have changed. The third part is
 /// the prompts' contents (Scheduler::content), which are the same for the whole run.
 struct PolicyParts {
-  std::string head{};  ///< JSON with a format number: the part that does not go by prompts
+  std::string head{};  ///< JSON with a format number: the part that is not per prompt
   PromptRows rows{};
 };
-/// Rows of all prompts whose row differs from the start, or of those prompts alone that have
-/// changed since rows were taken last.
+/// Rows of all prompts whose row differs from the start, or only of prompts that have changed since
+/// rows were last taken.
 enum class Rows { all, changed };
 
 /// Chooses prompts and budgets: a row of the table of schedulers, with its state. save() and load()
@@ -124,8 +125,8 @@ class Scheduler {
   /// First round of a step. Throws ConfigError with the feasible range when the budget cannot be
   /// met.
   virtual Decision begin_step(const StepRequest& request) = 0;
-  /// A further round, after a decision with last_round == false, with the reports of the round
-  /// before.
+  /// A further round, after a decision with last_round == false, with the reports of the previous
+  /// round.
   virtual Decision next_round(const StepRequest& request,
                               const std::vector<GroupReport>& reports) = 0;
   /// Replaces the reports of all rounds so far by these (ascending GroupId), for runs that permute
@@ -139,10 +140,10 @@ class Scheduler {
   virtual void end_step(const std::vector<GroupReport>& reports) = 0;
   virtual const PolicyTraits& traits() const = 0;
   /// A shortage if steps with these bounds and this budget, or the prompts of the table, leave the
-  /// scheduler no choice, so that it would draw as another, plainer scheduler does. A table of one
+  /// scheduler no choice, so it would draw as a plainer scheduler does. A table of one
   /// prompt stands for prompts that are not known yet.
   virtual std::optional<Shortage> shortage(const StepRequest&) const { return std::nullopt; }
-  /// The largest number of rollouts that a step of this request draws, over all its rounds.
+  /// The largest number of rollouts that a step with this request draws, over all its rounds.
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;
   virtual std::string save() const = 0;  ///< JSON text with a format number
   /// The same state in parts. With Rows::changed, the rows replace those of the same prompts from
@@ -155,7 +156,7 @@ class Scheduler {
   /// The prompts' contents, as in PromptTable.
   virtual const std::vector<std::uint64_t>& content() const = 0;
   /// Loads a state, before the first step. Throws StorageError when `state` is not one that save()
-  /// returned. Prompts are recognised by PromptTable::content, at whatever place they are now.
+  /// returned. Prompts are recognised by PromptTable::content, wherever they are now.
   virtual LoadReport load(const std::string& state) = 0;
   /// The prompt's difficulty bin; -1: the policy has no bins.
   virtual std::int32_t bin(PromptId prompt) const = 0;

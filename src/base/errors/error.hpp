@@ -13,7 +13,7 @@ namespace rollcall {
 enum class ExitCode : int {
   done = 0,           ///< the run file is fulfilled
   misconfigured = 2,  ///< flags, run file, input files or environment: a requeue would fail again
-  failed = 3,    ///< the run met an error of its own: non-finite loss, broken protocol, I/O failure
+  failed = 3,         ///< the run itself failed: non-finite loss, broken protocol, I/O failure
   requeue = 75,  ///< stopped on request with a checkpoint; start again with --resume (EX_TEMPFAIL
                  ///< of sysexits.h)
 };
@@ -57,7 +57,7 @@ void require(bool ok, std::string_view problem, std::string_view why, std::strin
   if (!ok) throw E(error_message(problem, why, suggestion));
 }
 
-/// Checks a contract between functions of Rollcall, which only a bug can break. Throws
+/// Checks a contract between functions of Rollcall, which only a bug can break. Throws a
 /// std::logic_error that names the place.
 void expect(bool ok, const char* condition);
 

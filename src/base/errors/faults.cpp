@@ -13,9 +13,9 @@
 namespace rollcall {
 namespace {
 
-// Mistakes that one message shows. Further ones can wait until these are corrected.
+// Mistakes that one message shows. The rest can wait until these are corrected.
 constexpr std::size_t kMostShown = 50;
-constexpr std::size_t kLongest = 1000;  // bytes that are shown of each of several mistakes
+constexpr std::size_t kLongest = 1000;  // bytes shown of each of several mistakes
 
 constexpr std::size_t kMost = 1000;  // mistakes that are kept
 
@@ -114,13 +114,13 @@ void Faults::join(const Faults& other) {
   if (faults_.empty()) first_ = other.first_;
   for (Fault fault : other.faults_) {
     if (fault.order.first != Fault::kLast) fault.order.first += behind;
-    fault.is_placed = true;  // so that a fault without a place gets none from this run file
+    fault.is_placed = true;  // so that a fault without a place is given none from this run file
     keep({}, std::move(fault));
   }
 }
 
-/// The place of a setting that the fault itself is about, else of the one that its message names
-/// first, else of the first that was given.
+/// The place of the setting that the fault itself is about, else of the one that its message names
+/// first, else of the first one that was given.
 const Place* Faults::place_of(const Keys& keys, const Fault& fault) const {
   for (const auto& own : fault.keys)
     if (const auto given = places.find(own); given != places.end()) return &given->second;

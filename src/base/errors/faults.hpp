@@ -21,7 +21,7 @@ struct Place {
   std::string text;  ///< "run.toml:3" or "--set train.steps=3"
   /// Number of the text or assignment, counted from 0, and the line in it.
   std::pair<std::uint32_t, std::uint32_t> order{};
-  bool by_assignment = false;  ///< whether --set gave it
+  bool by_assignment = false;  ///< whether --set set it
   bool recorded = false;       ///< read from the run's own record, not given for this start
 };
 using Places = std::map<std::string, Place, std::less<>>;  ///< where each setting was given, by key
@@ -36,7 +36,7 @@ struct Fault {
 };
 inline constexpr const char* kEverySetting = "*";
 
-/// The second base of an error that reports several mistakes together.
+/// The second base class of an error that reports several mistakes together.
 class FaultList {
  public:
   explicit FaultList(std::vector<Fault> all) : all_(std::move(all)) {}
@@ -53,8 +53,8 @@ class ErrorOfFaults final : public E, public FaultList {
       : E(message), FaultList(std::move(all)) {}
 };
 
-/// The message for these mistakes: one per line, those of a file in the order of its lines. A
-/// single mistake is given alone.
+/// The message for these mistakes: one per line, those of a file in line order. A single mistake
+/// stands alone.
 std::string text_of(std::vector<Fault> faults);
 /// Throws one E for all `faults`; returns if there are none.
 template <class E>
@@ -87,8 +87,8 @@ class Faults {
 
   bool are_sound(const Keys& keys) const;
   bool empty() const { return faults_.empty(); }
-  /// Throws one error for all mistakes: of the kind that they have if there is only one mistake,
-  /// else a ConfigError.
+  /// Throws one error for all mistakes: of the mistake's own kind if there is only one, else a
+  /// ConfigError.
   void require_none() const;
 
   Places places{};  ///< the places of all settings that were given
@@ -105,7 +105,7 @@ class Faults {
   Kind first_ = Kind::config;
 };
 
-/// Position of a name in a text where it is not part of a longer name; npos if there is none.
+/// Position of a name in a text at which it is not part of a longer name; npos if there is none.
 std::size_t find_name(std::string_view text, std::string_view name);
 
 /// Returns a hint about a key that no schema has, such as the name that it has here if another
@@ -114,7 +114,7 @@ using KeyHint = std::string (*)(std::string_view key);
 void hint_at_keys(KeyHint hint);
 
 /// Whether one name may be a misspelling of the other: their edit distance is at most a third of
-/// the shorter name's length, or at most 2 (1 where that name has up to three letters), or a name
+/// the shorter name's length, or at most 2 (1 if that name has up to three letters), or a name
 /// of three or more letters is part of the other. suggest_name() (base/errors/nearest.hpp) suggests
 /// only such names.
 bool is_near(std::string_view name, std::string_view other);

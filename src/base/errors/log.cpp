@@ -43,7 +43,7 @@ void set_log(const std::string& level, const std::string& who) {
 void prepare_log() { set_log("info", ""); }
 
 void start_log(const std::string& level, int rank, int ranks) {
-  // Replacing the logger again would take it from threads that are writing to it.
+  // Replacing the logger a second time would pull it from under threads that are writing to it.
   static std::once_flag started;
   std::call_once(started,
                  [&] { set_log(level, ranks > 1 ? fmt::format(" [{}/{}]", rank, ranks) : ""); });

@@ -1,4 +1,4 @@
-// Logs what the program is doing when that takes longer than some seconds.
+// Logs what the program is doing if that takes longer than a few seconds.
 #pragma once
 
 #include <condition_variable>
@@ -9,9 +9,9 @@
 
 namespace rollcall {
 
-/// While it lives, a thread logs "`what`: 3 s so far", again after twice as long, and at least once
-/// a minute. If it has logged anything, it logs the end too. Of a launcher's ranks only the first
-/// logs. A child process that is forked meanwhile must not log.
+/// While it exists, a thread logs "`what`: 3 s so far", again after twice as long, and at least
+/// once a minute. If it has logged anything, it logs the end too. Only the first of a launcher's
+/// ranks logs. A child process that is forked meanwhile must not log.
 class LongPhase {
  public:
   /// Text after the time, for example "1200 rollouts". The thread calls it.

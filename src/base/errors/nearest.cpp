@@ -14,7 +14,7 @@
 namespace rollcall {
 namespace {
 
-// Characters of a name that are compared: more add nothing, and the time grows with the square.
+// Characters of a name that are compared. More add nothing, and the time grows with the square.
 constexpr std::size_t kLongest = 128;
 constexpr std::size_t kListed = 20;  // names that a message lists at most
 
@@ -46,13 +46,13 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 }
 
 bool is_near(std::string_view name, std::string_view other) {
-  constexpr std::size_t kTelling = 3;  // shorter names are part of many others
+  constexpr std::size_t kTelling = 3;  // shorter names occur in many others
   const auto holds = [](std::string_view whole, std::string_view part) {
     return part.size() >= kTelling && whole.find(part) != std::string_view::npos;
   };
   if (holds(other, name) || holds(name, other)) return true;
   const std::size_t shorter = std::min(name.size(), other.size());
-  // 2 allows two letters that changed places
+  // 2 allows for two letters that are swapped
   return edit_distance(name, other) <= std::max<std::size_t>(shorter < 4 ? 1 : 2, shorter / 3);
 }
 

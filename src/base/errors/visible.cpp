@@ -11,7 +11,7 @@ namespace {
 
 bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
-/// Whether a character could act on a terminal, a log or a reader.
+/// Whether a character could have an effect on a terminal, a log or a reader.
 bool acts(char32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 ||
          reorders(code);
@@ -92,7 +92,7 @@ std::string for_standard_output(std::string text) {
 }
 
 void complain(std::string_view message) {
-  // bytes: some messages quote a file, which may be one line of gigabytes
+  // bytes: some messages quote a file, which may be a single line of gigabytes
   constexpr std::size_t kLongest = 65536;
   std::fputs(("rollcall: " + visible_lines(brief(message, kLongest), kMessageBar) + "\n").c_str(),
              stderr);

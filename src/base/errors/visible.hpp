@@ -34,10 +34,10 @@ std::string visible(std::string_view text);
 std::string visible_lines(std::string_view text, std::string_view bar = "");
 
 /// The beginning of a text that is too long for a message, in whole characters, with the text's
-/// length; a shorter text unchanged.
+/// length. A shorter text is returned unchanged.
 std::string brief(std::string_view text, std::size_t most = 200);
 
-/// The beginning of all lines of a message but the first.
+/// What every line of a message but the first begins with.
 inline constexpr std::string_view kMessageBar = "  | ";
 
 /// A value for a message: text is made visible, other values stay as they are.

@@ -165,7 +165,7 @@ void require_fits(off_t bytes, const fs::path& path) {
           "it is read as a whole", "name another file, or split it");
 }
 
-/// Whether bytes or the end have arrived within the time; -1 waits without limit.
+/// Whether bytes or the end have arrived in time; -1 waits without limit.
 bool has_come(int fd, int longest_ms) {
   pollfd wait{fd, POLLIN, 0};
   return uninterrupted([&] { return ::poll(&wait, 1, longest_ms); }) > 0;
@@ -331,7 +331,7 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
     case EPERM:
     case EOPNOTSUPP:
     case ENOSYS:
-    case EMLINK: break;  // no links here, not between these, or no more of them
+    case EMLINK: break;  // no links here, none between these files, or no more of them
     default: storage_failure("link", to, errno);
   }
   write_file_synced(to, read_file(from));
@@ -339,7 +339,7 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
 
 namespace {
 
-/// Makes a folder, but not its parents. Returns 0 where it is there now, else the errno.
+/// Makes a folder, but not its parents. Returns 0 if it is there now, else the errno.
 int folder_error(const fs::path& path) {
   if (uninterrupted([&] { return ::mkdir(path.c_str(), 0755); }) == 0) {
     fsync_path(folder_of(path));
@@ -424,7 +424,7 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
                       "wait for it, stop it, or choose another run.dir"));
   }
   // Each call is repeated on its own: if two were repeated together, signals could interrupt them
-  // in turns forever.
+  // in turn forever.
   if (uninterrupted([&] { return ::ftruncate(fd_, 0); }) != 0 ||
       uninterrupted([&] { return ::pwrite(fd_, holder.data(), holder.size(), 0); }) < 0) {
     const int error = errno;
@@ -440,7 +440,7 @@ bool FolderLock::is_held(const fs::path& folder) {
   const int error = lock_error(file, LOCK_SH);
   if (error != 0 && error != EWOULDBLOCK && !means_no_locks(error))
     reading_failure("lock", folder / ".lock", error);
-  return error == EWOULDBLOCK;  // where there are no locks nobody can hold one
+  return error == EWOULDBLOCK;  // without locks nobody can hold one
 }
 
 FolderLock::~FolderLock() {

@@ -27,7 +27,8 @@ struct UnreadableError : Error {
 std::string message_of(const std::exception& error);
 
 /// The exit code of a command that ends with the exception. A path that the file system refuses
-/// for its name or for want of rights is `misconfigured`, since another start would meet the same.
+/// because of its name or missing rights is `misconfigured`, since another start would fail the
+/// same way.
 ExitCode exit_code_of(const std::exception& error);
 
 /// Reads a whole file. Throws InputError naming the file if it does not exist, is a folder, exceeds
@@ -53,7 +54,7 @@ std::vector<std::filesystem::directory_entry> list_folder(const std::filesystem:
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& final_path);
 
 /// The content of a file in pieces. Each call returns the next piece, which stays valid until the
-/// call after it. An empty piece is the end.
+/// following call. An empty piece marks the end.
 using FilePieces = std::function<std::string_view()>;
 
 /// Writes the content to a temporary file beside `path` and publishes it. A failure leaves `path`
@@ -65,8 +66,8 @@ void write_file_atomic(const std::filesystem::path& path, const FilePieces& next
 void write_file_shown(const std::filesystem::path& path, const FilePieces& next);
 void write_file_shown(const std::filesystem::path& path, std::string_view content);
 
-/// The content of a file to be written, in parts: bytes of its own, and bytes elsewhere in memory
-/// that are not copied.
+/// The content of a file to be written, in parts: its own bytes, and bytes elsewhere in memory that
+/// are not copied.
 class FileContent {
  public:
   FileContent(std::string bytes);  // NOLINT(google-explicit-constructor): most files are one string
@@ -92,8 +93,8 @@ std::uint64_t write_content_synced(const std::filesystem::path& path, const File
 void write_file_synced(const std::filesystem::path& path, std::string_view content);
 void write_file_synced(const std::filesystem::path& path, const FilePieces& next);
 
-/// Gives a file that will not change a second name. If the file system has no links (or no more of
-/// them), makes a copy like write_file_synced(). Throws StorageError.
+/// Gives a file that will not change a second name. If the file system has no links, or no more of
+/// them, makes a copy like write_file_synced(). Throws StorageError.
 void link_or_copy(const std::filesystem::path& from, const std::filesystem::path& to);
 
 void fsync_path(const std::filesystem::path& path);  ///< fsync of a file or folder; throws
@@ -107,13 +108,13 @@ void make_folder(const std::filesystem::path& path);
 class FolderLock {
  public:
   /// Throws EnvironmentError if another job has the folder, naming its holder, or if the file
-  /// system has no locks; StorageError for any other trouble.
+  /// system has no locks; StorageError for any other problem.
   FolderLock(const std::filesystem::path& folder, std::string_view holder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
   /// Whether a process holds the lock now; false if the file system has no locks. Throws
-  /// UnreadableError if that cannot be found out.
+  /// UnreadableError if that cannot be determined.
   static bool is_held(const std::filesystem::path& folder);
 
  private:

@@ -28,7 +28,7 @@ bool next_line(std::istream& in, std::string& line, std::string_view what) {
     in.getline(block.data(), block.size());
     const auto got = std::size_t(in.gcount());
     const bool ended = in.eof(), full = in.fail() && got == block.size() - 1;
-    // otherwise `got` counts the line break, too
+    // otherwise `got` also counts the line break
     line.append(block.data(), ended || full || got == 0 ? got : got - 1);
     require_short(line.size(), kLongestLine, what, "a line");
     if (!full || ended || in.bad()) break;

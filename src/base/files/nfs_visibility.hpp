@@ -16,7 +16,7 @@ namespace rollcall {
 constexpr double kLateName_s = 60.0;
 
 /// Calls `seen()` at once and then at growing intervals of up to 0.1 s, until it returns true.
-/// Returns false after `longest_s` without that.
+/// Returns false if `longest_s` passes first.
 template <class Seen>
 bool wait_until_visible(const Seen& seen, double longest_s = kLateName_s) {
   const Stopwatch watch;
@@ -27,8 +27,8 @@ bool wait_until_visible(const Seen& seen, double longest_s = kLateName_s) {
   return true;
 }
 
-/// Waits until a file is visible; returns false if it is not in time. Throws UnreadableError if the
-/// file system reports anything but that the name is or is not there.
+/// Waits until a file is visible; returns false if it does not appear in time. Throws
+/// UnreadableError if the file system reports anything but that the name is or is not there.
 bool file_seen_in_time(const std::filesystem::path& path, double longest_s = kLateName_s);
 
 }  // namespace rollcall

@@ -1,6 +1,6 @@
 // Output files and folders of commands. Such a file appears under its name only when it is
-// complete, and it replaces nothing but an earlier file of the same command. Of a folder nothing
-// stays if the command fails.
+// complete, and it replaces only an earlier file of the same command. If the command fails, nothing
+// is left of a folder.
 #pragma once
 
 #include "base/errors/error.hpp"
@@ -22,7 +22,7 @@
 
 namespace rollcall {
 
-/// Throws ConfigError where this process may make no files in the folder, which exists.
+/// Throws ConfigError if this process may not create files in the folder, which exists.
 inline void require_writable(const std::filesystem::path& folder,
                              const std::filesystem::path& wanted) {
   const int refused = ::access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
@@ -33,8 +33,8 @@ inline void require_writable(const std::filesystem::path& folder,
 }
 
 /// Called before anything is computed. `beginning`: at least one byte, with which all files of this
-/// command begin. Throws ConfigError if the path is a link or anything else but a plain file, if it
-/// is a file that begins otherwise and is not empty, and if its folder does not exist.
+/// command begin. Throws ConfigError if the path is a link or anything other than a plain file, if
+/// it is a non-empty file that begins differently, or if its folder does not exist.
 inline void require_output_file(const std::filesystem::path& path, std::string_view beginning) {
   const std::string kind = is_link(path) ? "a symbolic link" : what_else(path);
   require<ConfigError>(kind.empty(), fmt::format("cannot write {}: it is {}", path.string(), kind),
@@ -59,11 +59,11 @@ inline void require_output_file(const std::filesystem::path& path, std::string_v
   require_writable(folder, path);
 }
 
-/// A folder that a command writes into, such as a model's. What is new in it is removed again,
+/// A folder that a command writes into, such as a model's. Anything new in it is removed again,
 /// unless keep() is called when all is written.
 class OutputFolder {
  public:
-  /// Makes the folder where it is missing. Throws ConfigError where it cannot be made or written.
+  /// Creates the folder if it is missing. Throws ConfigError if it cannot be created or written.
   explicit OutputFolder(std::filesystem::path path) : path_(std::move(path)) {
     namespace fs = std::filesystem;
     std::error_code refused;
@@ -80,7 +80,7 @@ class OutputFolder {
   }
   ~OutputFolder() {
     if (is_kept_) return;
-    std::error_code ignored;  // the command fails for another reason, which it says
+    std::error_code ignored;  // the command fails for another reason, which it reports
     if (!made_.empty()) std::filesystem::remove_all(made_, ignored);
     else
       for (std::filesystem::directory_iterator entry(path_, ignored);
@@ -92,7 +92,7 @@ class OutputFolder {
   }
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
-  /// Makes the names of new folders durable, too.
+  /// Also makes the names of new folders durable.
   void keep() {
     if (!made_.empty()) fsync_path(made_.parent_path());
     is_kept_ = true;

@@ -28,8 +28,8 @@ inline std::string what_else(int fd) {
   return ::fstat(fd, &facts) == 0 ? what_else(facts.st_mode) : "nothing that can be looked at";
 }
 
-/// What the file of this name, links followed, is if it is not a plain file. Empty if it is one, or
-/// if there is no such file, which opening it will report.
+/// What the file of this name, following links, is if it is not a plain file. Empty if it is one,
+/// or if there is no such file, which opening it will report.
 inline std::string what_else(const std::filesystem::path& path) {
   struct stat facts {};
   return ::stat(path.c_str(), &facts) == 0 ? what_else(facts.st_mode) : "";

@@ -13,7 +13,7 @@ namespace rollcall {
 /// size (.1 + .2 + .3 is not .3 + .2 + .1). Intended differences, such as one token in a length of
 /// a million, are far larger than 1e-9.
 inline constexpr double kEqualShare = 1e-9;
-/// Smaller magnitudes are raised to this one. Where terms of about 1 cancel (1 - .9 - .1), the
+/// Smaller magnitudes are raised to this one. If terms of about 1 cancel (1 - .9 - .1), the
 /// rounding error is not small compared with the remainder.
 inline constexpr double kLeastMagnitude = 1e-3;
 

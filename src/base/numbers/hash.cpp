@@ -1,4 +1,4 @@
-// xxHash and OpenSSL with two small interfaces.
+// Two small interfaces to xxHash and OpenSSL.
 #include "base/numbers/hash.hpp"
 
 #include "base/errors/error.hpp"

@@ -13,7 +13,7 @@ namespace rollcall {
 /// favour of fewer small values.
 inline std::size_t smallest_of_widest(const std::vector<double>& ascending, std::size_t keep) {
   const std::size_t n = ascending.size();
-  // variance does not change when all values move; sums stay small
+  // shifting all values does not change the variance and keeps the sums small
   const double centre = std::accumulate(ascending.begin(), ascending.end(), 0.0) / double(n);
   std::vector<double> sum(n + 1), square(n + 1);
   for (std::size_t i = 0; i < n; ++i) {

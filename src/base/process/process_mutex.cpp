@@ -22,7 +22,7 @@ ProcessMutex::ProcessMutex() {
 void ProcessMutex::lock() {
   const int code = pthread_mutex_lock(&mutex_);
   if (code == EOWNERDEAD)
-    // A mutex that is unlocked without being made consistent is unusable from then on, so that all
+    // A mutex that is unlocked without being made consistent is unusable from then on, so all
     // other processes get an error too.
     pthread_mutex_unlock(&mutex_);
   require<ProtocolError>(code == 0, "a rank of this node ended while it added to a sum",

@@ -102,7 +102,7 @@ void take_over() {
   for (const int number : kSignals) {
     struct sigaction inherited = {};
     ::sigaction(number, nullptr, &inherited);
-    // nohup asks that the run outlive its terminal
+    // nohup asks for the run to outlive its terminal
     if (number == SIGHUP && inherited.sa_handler == SIG_IGN) continue;
     ::sigaction(number, &action, nullptr);
     sigaddset(&ours, number);

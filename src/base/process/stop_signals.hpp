@@ -14,13 +14,13 @@
 namespace rollcall {
 
 /// Which of the signals end the process. A batch system sends a notice (SIGUSR1, SIGHUP) while
-/// there is time left, so that work that takes only seconds is better finished. After a last call
-/// (SIGTERM, SIGINT) comes SIGKILL.
+/// there is time left, so work that takes only seconds should be finished. A last call (SIGTERM,
+/// SIGINT) is followed by SIGKILL.
 enum class Ends : std::uint8_t { on_any, on_last_call };
 
 /// From now on the signals that `which` names end the process at once, with exit code 75
-/// (ExitCode::requeue) and the line "rollcall: stopped by SIGTERM: `left`". Of a launcher's ranks
-/// only the first prints the line. The other signals are noted, as by note_stop_signals(). Under
+/// (ExitCode::requeue) and the line "rollcall: stopped by SIGTERM: `left`". Only the first of a
+/// launcher's ranks prints the line. The other signals are noted, as by note_stop_signals(). Under
 /// nohup SIGHUP stays ignored. An inherited mask of these signals is undone.
 void end_on_stop_signals(std::string_view left, Ends which = Ends::on_any);
 
@@ -31,7 +31,7 @@ void stay_silent_beside(const std::filesystem::path& file);
 /// Called when the process has failed with `code` and prints why. Signals add no second reason from
 /// then on: a launcher sends SIGTERM to all ranks as soon as one of them has exited. After
 /// end_on_stop_signals() a signal still ends the process at once, but with `code`. After
-/// note_stop_signals() a first signal is noted, so that the process ends by itself, and a second
+/// note_stop_signals() a first signal is noted, so the process ends by itself, and a second
 /// one ends it as note_stop_signals() says.
 void end_as_failed(ExitCode code);
 
@@ -39,7 +39,7 @@ void end_as_failed(ExitCode code);
 /// SIGTERM outside of a Slurm job; Slurm itself sends several.
 void note_stop_signals();
 
-/// The signal that was noted last, if any was.
+/// The last signal that was noted, if any.
 std::optional<std::string> stop_signal();
 
 /// When the first signal of each kind came, in seconds of signal_clock_s(); infinity if none came.

@@ -43,7 +43,7 @@ class Symbols::Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// The mangled name of the function that contains this offset of the file.
+  /// The mangled name of the function at this offset in the file.
   std::optional<std::string> function_at(std::uint64_t offset) const {
     const auto address = address_of(offset);
     if (!address) return std::nullopt;

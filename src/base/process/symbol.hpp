@@ -11,7 +11,7 @@
 namespace rollcall {
 
 /// Reads the symbol tables of the mapped files, since dladdr() knows exported names only. Takes no
-/// lock that another thread could hold. The files stay mapped as long as this object lives.
+/// lock that another thread could hold. The files stay mapped as long as this object exists.
 class Symbols {
  public:
   Symbols();

@@ -77,7 +77,7 @@ bool wait_for_answer(int number) {
 /// Makes the thread fill `frames`. Returns false if the thread does not answer.
 bool ask(int thread) {
   static int last = 0;
-  // Whether a handler began and did not end, so that `frames` belongs to it for good.
+  // Whether a handler began and did not end, so `frames` belongs to it for good.
   static bool lost = false;
   if (lost) return false;
   const int number = last = last % 1'000'000 + 1;
@@ -130,7 +130,7 @@ constexpr KernelCall kCalls[] = {
     {SYS_clock_nanosleep, "clock_nanosleep", true},
     {SYS_rt_sigtimedwait, "sigtimedwait", true},
     {SYS_rt_sigsuspend, "sigsuspend", true},
-#ifdef SYS_poll  // older machines have these beside the ones above
+#ifdef SYS_poll  // older machines have these in addition to the ones above
     {SYS_poll, "poll", true},
     {SYS_select, "select", true},
     {SYS_epoll_wait, "epoll_wait", true},
@@ -171,7 +171,7 @@ constexpr KernelCall kCalls[] = {
     {SYS_madvise, "madvise", false},
 };
 
-/// Number of the system call that a thread is in; -1 if it is in none or that is unknown.
+/// Number of the system call that a thread is in; -1 if it is in none or if that is unknown.
 long kernel_call(int thread) {
   const std::string text = content(folder_of(thread) / "syscall");
   return text.empty() || text.front() < '0' || text.front() > '9'
@@ -196,7 +196,7 @@ std::string state_of(int thread) {
          (is_known ? fmt::format(" ({})", where) : "");
 }
 
-/// Whether a function only starts threads or passes calls on, and so tells nothing.
+/// Whether a function only starts threads or passes calls on, and so says nothing.
 bool is_plumbing(std::string_view name) {
   constexpr std::array<std::string_view, 6> kNames{
       "__libc_start", "_start", "start_thread", "clone", "__clone", "std::_Function_handler<>"};
@@ -204,8 +204,8 @@ bool is_plumbing(std::string_view name) {
                      [&](std::string_view start) { return name.starts_with(start); });
 }
 
-/// Shortens the calls within libraries, which would hide which function of Rollcall called them.
-/// The first few show what the library is doing.
+/// Shortens the calls within libraries, which would hide which function of Rollcall made them. The
+/// first few show what the library is doing.
 std::vector<std::string> without_detours(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
   const auto is_foreign = [](const std::string& name) {

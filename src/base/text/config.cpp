@@ -39,7 +39,7 @@ std::string place(std::string_view origin, const toml::node& node) {
       fmt::format("{}: {} {}", place(origin, node), brief(key), problem), why, suggestion));
 }
 
-/// Whether a text that is no whole number of TOML would be one if it were smaller.
+/// Whether text that is not an integer in TOML would be one if it were smaller.
 bool is_large_number(std::string_view text) {
   constexpr std::size_t kDigits = 19;  // of the largest
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
@@ -75,8 +75,8 @@ std::atomic<KeyHint> key_hint = nullptr;  // atomic, because ranks may be thread
 std::string parent_of(const std::string& key) { return key.substr(0, key.rfind('.') + 1); }
 std::string leaf_of(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
-/// The keys of other sections that have the same name within their section. A short name that
-/// several sections have, such as `name` or `file`, says nothing about what is meant.
+/// The keys of other sections with the same name within their section. A short name that several
+/// sections have, such as `name` or `file`, does not show what is meant.
 std::vector<std::string> namesakes(const std::string& key, const std::vector<std::string>& keys) {
   constexpr std::size_t kTelling = 5;  // letters
   std::vector<std::string> alike;
@@ -102,7 +102,7 @@ std::string suggest_key(const std::string& key, const std::vector<std::string>& 
                                                             : suggest_name(key, keys);
 }
 
-/// The texts that a setting may have, as a message names them: the empty one in quotes.
+/// The strings that a setting may have, as a message names them, with the empty one in quotes.
 std::vector<std::string> shown(std::vector<std::string> choices) {
   std::replace(choices.begin(), choices.end(), std::string(), std::string("\"\""));
   return choices;
@@ -180,7 +180,7 @@ struct ConfigSchema::Reader {
 
   void entry(const std::string& name, const toml::node& value) {
     const std::string& key = schema.key_of(name);
-    // TOML itself refuses a repeated key, so this is a key beside its old name.
+    // TOML itself refuses a repeated key, so this is a key given along with its old name.
     if (const auto given = schema.places_.find(key);
         given != schema.places_.end() && given->second.order.first == schema.read_)
       reject(origin, value, name, fmt::format("is given too, as {}", given->second.text),
@@ -199,7 +199,7 @@ struct ConfigSchema::Reader {
     } else if (assign_all(key, value)) {
       return;
     } else if (value.is_table() && (schema.has_prefix(key) || !value.as_table()->empty())) {
-      // every key of an unknown section is wrong, and is the better one to report
+      // every key of an unknown section is wrong, and the section is the better one to report
       table(*value.as_table(), key);
     } else {
       const std::string suggestion = suggest_key(key, schema.keys());
@@ -292,7 +292,7 @@ struct ConfigSchema::Reader {
     target = *node.value<bool>();
   }
   void assign_to(const Field& f, std::int64_t& target, const toml::node& node) const {
-    if (node.is_string() && is_large_number(*node.value<std::string>()))  // TOML has none so large
+    if (node.is_string() && is_large_number(*node.value<std::string>()))  // too large for TOML
       reject(origin, node, f.key, fmt::format("is {}", brief(*node.value<std::string>())),
              fmt::format("the largest whole number is {}", INT64_MAX), "write a smaller number");
     if (!node.is_integer()) wrong_type(f, node, "an integer");
@@ -304,7 +304,7 @@ struct ConfigSchema::Reader {
     check_range(f, node, *node.value<double>());
     target = *node.value<double>();
   }
-  /// A value within a list of tables as JSON.
+  /// A value within a list of tables, as JSON.
   nlohmann::json json_of(const Field& f, const toml::node& node) const {
     if (node.is_string()) return *node.value<std::string>();
     if (node.is_integer()) return *node.value<std::int64_t>();
@@ -341,7 +341,7 @@ struct ConfigSchema::Reader {
   template <class T>
   void assign_to(const Field& f, std::vector<T>& target, const toml::node& node) const {
     if constexpr (std::is_same_v<T, std::string>) {
-      if (node.is_string()) {  // one word is a list of one
+      if (node.is_string()) {  // a single word is a list of one
         target.assign(1, *node.value<std::string>());
         return;
       }
@@ -370,7 +370,7 @@ std::string ConfigSchema::value_of(const Field& field) {
   const auto* const* const text = std::get_if<std::string*>(&field.target);
   if (field.takes_list && text != nullptr && (*text)->starts_with('[')) {
     const auto list = nlohmann::json::parse(**text, nullptr, false);
-    if (list.is_array()) return toml_value(list);  // else it is a path that begins so
+    if (list.is_array()) return toml_value(list);  // otherwise it is a path that begins like a list
   }
   return std::visit(Print{}, field.target);
 }
@@ -442,7 +442,7 @@ void ConfigSchema::set(std::string_view assignment) {
         {{broken_value(origin, value, error.description()), {key}, true, {read_++, 0}}});
   }
   const toml::node_view node = parsed.at_path(key);
-  // No setting is a date or a time, so the value is meant as a text.
+  // No setting is a date or a time, so the value is meant as a string.
   if (node.is_date() || node.is_time() || node.is_date_time()) return as_text();
   Reader reader{*this, origin};
   reader.read(parsed);
@@ -468,7 +468,7 @@ std::string ConfigSchema::to_toml() const {
       body +=
           fmt::format("{} = {}\n", toml_key(k), t.entries == Entries::typed ? v : toml_string(v));
   }
-  // keys of no section must come first
+  // keys without a section must come first
   std::string text = sections.contains("") ? sections[""] + "\n" : "";
   for (const auto& name : order) {
     if (!name.empty()) text += fmt::format("[{}]\n{}\n", name, sections[name]);

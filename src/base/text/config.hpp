@@ -34,9 +34,9 @@ class ConfigSchema {
   /// value.
   void bind(std::string key, Target target, std::string meaning, Range range = {},
             std::vector<std::string> choices = {});
-  /// Binds a path for which a list of tables may be given too, as in
-  /// file = [{path = "a.jsonl", weight = 2}, "b.jsonl"]. A list is kept in `target` as JSON, whose
-  /// keys are sorted, and written as TOML. Its owner checks what it holds.
+  /// Binds a path for which a list of tables may also be given, as in file = [{path = "a.jsonl",
+  /// weight = 2}, "b.jsonl"]. A list is kept in `target` as JSON with sorted keys, and written as
+  /// TOML. Its owner checks what it holds.
   void bind_list(std::string key, std::string* target, std::string meaning);
   enum class Entries { text, typed };
   /// Binds a table whose keys another part of the program knows (`objective.knobs.*`). They are
@@ -55,9 +55,9 @@ class ConfigSchema {
   /// even after a line that is not TOML, as long as that line cannot change their meaning.
   void load(const std::filesystem::path& path);
   void load_text(std::string_view toml, std::string_view origin);
-  /// Applies "key=value". The value is TOML. A bare word is taken as a string, and for a key that
-  /// holds a text so is anything without a leading quote. Throws ConfigError as load() does, and
-  /// for a value that begins like a list, a table or a quoted string but is not one.
+  /// Applies "key=value". The value is TOML. A bare word is taken as a string, and so is anything
+  /// without a leading quote if the key holds a string. Throws ConfigError as load() does, and for
+  /// a value that begins like a list, a table or a quoted string but is not one.
   void set(std::string_view assignment);
 
   bool was_set(std::string_view key) const;  ///< whether a file or an assignment gave the key
@@ -78,7 +78,7 @@ class ConfigSchema {
     std::string meaning;
     Range range;
     std::vector<std::string> choices;
-    bool takes_list = false;  ///< a list of tables may take the place of a text
+    bool takes_list = false;  ///< a list of tables may take the place of a string
   };
   static std::string value_of(const Field& field);  ///< as TOML writes it
   struct Table {
@@ -89,7 +89,7 @@ class ConfigSchema {
   };
   struct Reader;
   bool has_prefix(const std::string& prefix) const;
-  /// The key that an old name stands for; any other text unchanged.
+  /// The key that an old name stands for; any other name unchanged.
   const std::string& key_of(const std::string& name) const;
   std::vector<Field> fields_;
   std::vector<Table> tables_;

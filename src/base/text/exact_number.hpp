@@ -7,7 +7,7 @@
 namespace rollcall {
 
 /// The number under `key` in the JSON object `text`, with all its digits; the object must have it.
-/// A number of at most 15 significant digits, which a double keeps, is written as a double is:
+/// A number of at most 15 significant digits, which a double keeps, is written like a double:
 /// "1.50" becomes "1.5".
 std::string exact_number(std::string_view text, const std::string& key);
 

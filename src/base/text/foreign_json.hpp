@@ -1,4 +1,4 @@
-// JSON from outside (files of models, answers, references). Its depth is bounded, so that code that
+// JSON from outside (model files, answers, references). Its depth is bounded, so that code that
 // walks it cannot run out of stack, and a repeated key in an object is a fault.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace rollcall {
 
-/// The deepest nesting that is read. Files of models need 4, answers and their schemas some more.
+/// The deepest nesting that is read. Model files need 4, answers and their schemas a little more.
 inline constexpr int kJsonDepth = 64;
 
 /// What one pass over the characters finds, without parsing.
@@ -47,16 +47,16 @@ std::size_t members_of(const Json& value) {
 }
 
 /// A key that is repeated in an object of `text`, which is JSON; the last one if there are several.
-/// Parses the text again, so it is meant for texts that are known to have one.
+/// Parses the text again, so it is meant for text that is known to have one.
 std::string repeated_key(std::string_view text);
 
-/// What is wrong with a text, as the exception that was thrown over it knows: "it is empty", "it is
+/// What is wrong with some text, according to the exception that it caused: "it is empty", "it is
 /// not JSON at byte 7", or the message without the library's number, as in
-/// "[json.exception.type_error.302] type must be string, but is number". The message of another
-/// exception is given as it is.
+/// "[json.exception.type_error.302] type must be string, but is number". The message of any other
+/// exception is returned as it is.
 std::string fault_of(const std::exception& exception);
 
-/// The value in `text`. A text that is not JSON, nests too deep or repeats a key in an object sets
+/// The value in `text`. Text that is not JSON, nests too deeply or repeats a key in an object sets
 /// `fault` ("it is not JSON"). Never throws.
 template <class Json>
 Json parse_foreign_value(std::string_view text, std::string& fault) {
@@ -71,8 +71,8 @@ Json parse_foreign_value(std::string_view text, std::string& fault) {
   return json;
 }
 
-/// The object in `text`. Any other value sets `fault` ("it is not a JSON object"), and so does what
-/// parse_foreign_value() refuses.
+/// The object in `text`. Any other value sets `fault` ("it is not a JSON object"), and so does
+/// anything that parse_foreign_value() refuses.
 template <class Json>
 Json parse_foreign(std::string_view text, std::string& fault) {
   Json json = parse_foreign_value<Json>(text, fault);

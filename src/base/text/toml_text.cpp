@@ -20,7 +20,7 @@ namespace {
 // nested tables by recursion.
 constexpr std::size_t kLongestRunFile = std::size_t{1} << 20;  // bytes
 constexpr int kDeepest = 32;             // parts of a key, and nested brackets
-constexpr std::size_t kMostBroken = 50;  // broken lines; each takes another reading
+constexpr std::size_t kMostBroken = 50;  // broken lines; each takes another pass
 
 /// The position after the string that begins at `at` with one quote or three.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
@@ -34,7 +34,7 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// The largest number of parts of a dotted key, or of nested brackets. For a text that is not TOML
+/// The largest number of parts of a dotted key, or of nested brackets. For text that is not TOML
 /// the result means nothing.
 int depth_of(std::string_view text) {
   int deepest = 0, open = 0, parts = 1;
@@ -133,7 +133,7 @@ std::string key_of(const Line& line) {
   return section + std::string(trimmed(line.text.substr(0, line.text.find('='))));
 }
 
-/// Suggestions for mistakes of people who know other languages better than TOML.
+/// Suggestions for mistakes by people who know other languages better than TOML.
 std::string suggestion_for(std::string_view line) {
   constexpr std::array kBooleans{std::pair{"True", "true"}, std::pair{"False", "false"},
                                  std::pair{"yes", "true"}, std::pair{"no", "false"}};

@@ -1,5 +1,5 @@
-// Reads TOML text as tables. A broken line is skipped alone if it cannot change the meaning of the
-// others, so that all mistakes in a run file are found at once.
+// Reads TOML text as tables. Only a broken line itself is skipped if it cannot change the meaning
+// of the others, so that all mistakes in a run file are found at once.
 #pragma once
 
 #include "base/errors/faults.hpp"
@@ -14,8 +14,8 @@ namespace rollcall {
 
 /// The parts of a text that could be read.
 struct TomlText {
-  /// The tables that were read, in the order of the text. Where the header of a section occurs a
-  /// second time, another table begins.
+  /// The tables that were read, in text order. If the header of a section occurs a second time,
+  /// another table begins.
   std::vector<toml::table> parts{};
   /// If the text could be read only up to a mistake, the fault of that mistake has the key
   /// kEverySetting, because any setting may be in the rest of the text.

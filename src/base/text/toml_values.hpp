@@ -15,7 +15,7 @@ std::string toml_string(std::string_view text);
 std::string toml_number(double value);
 /// A key: bare if possible, else in quotes.
 std::string toml_key(const std::string& key);
-/// A value of JSON. `value` holds no null, which TOML has not.
+/// A JSON value. `value` holds no null, which TOML does not have.
 std::string toml_value(const nlohmann::json& value);
 
 }  // namespace rollcall

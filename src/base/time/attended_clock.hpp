@@ -10,7 +10,7 @@ namespace rollcall {
 /// that looks every few milliseconds notices, because its next look comes far too late.
 class AttendedClock {
  public:
-  /// If more than `late_s` passes between two looks, the process is taken to have stood still.
+  /// If more than `late_s` passes between two looks, the process is assumed to have stood still.
   explicit AttendedClock(double late_s) : late_s_(late_s) {}
 
   /// Looks at the clock. Returns the seconds so far, without those in which the process stood

@@ -10,10 +10,10 @@ namespace rollcall::model {
 enum class Architecture { llama, qwen2, qwen3, smollm3 };
 
 /// Whether a projection has a bias. Either the architecture fixes it, or attention_bias or mlp_bias
-/// in config.json says it.
+/// in config.json decides.
 enum class Bias { never, always, by_key };
 
-/// One architecture. The defaults hold where config.json leaves a key out. They are those of the
+/// One architecture. The defaults apply if config.json leaves a key out. They come from the
 /// configuration classes of transformers 5.23 (models/*/configuration_*.py).
 struct ArchitectureRow {
   Architecture architecture;

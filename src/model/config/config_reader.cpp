@@ -12,11 +12,11 @@
 namespace rollcall::model {
 namespace {
 
-constexpr std::size_t kLongest = 1 << 18;  // Bytes. Real files have a few kB. Keys are in a list,
-                                           // in which each search begins at the front.
+constexpr std::size_t kLongest = 1 << 18;  // Bytes. Real files have a few kB. The limit is low
+                                           // because looking up a key is a linear search.
 constexpr const char* kCopy = "copy the file that came with the weights";
 
-/// A value as text. Invalid UTF-8 is replaced, because it comes from elsewhere.
+/// A value as text. Invalid UTF-8 is replaced, because the file may come from anywhere.
 std::string shown(const ConfigReader::Json& value) {
   const std::string text = value.dump(-1, ' ', false, ConfigReader::Json::error_handler_t::replace);
   return text.size() <= 200 ? text : text.substr(0, 200) + "...";

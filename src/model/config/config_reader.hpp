@@ -9,7 +9,7 @@
 
 namespace rollcall::model {
 
-/// Every access throws InputError where the value has another type or lies outside its range.
+/// Every access throws InputError if the value has the wrong type or is out of range.
 class ConfigReader {
  public:
   using Json = nlohmann::ordered_json;
@@ -28,7 +28,8 @@ class ConfigReader {
 
   void check(bool ok, const std::string& problem, const std::string& why,
              const std::string& suggestion) const;
-  /// Throws InputError for a key that the engine does not run. The message lists what it runs.
+  /// Throws InputError for a value that the engine does not support. The message lists the
+  /// architectures that it supports.
   [[noreturn]] void refuse(const std::string& key, const Json& value, const std::string& why) const;
 
   std::int64_t integer(const char* key) const;  ///< from 1 to 1e9; the key is required

@@ -11,7 +11,7 @@ namespace {
 
 using Json = ConfigReader::Json;
 
-/// A key, and a JSON list of the values with which it changes nothing.
+/// A key, and a JSON list of the values for which it has no effect.
 struct KeyRule {
   const char* key;
   const char* harmless;
@@ -60,9 +60,9 @@ void check_layer_types(const ConfigReader& in, const Json& value) {
 /// configuration_smollm3.py).
 bool slides(const ConfigReader& in, const ArchitectureRow& row) {
   if (!row.sliding_window)
-    return true;                            // the architecture does not have the key, so that its
-                                            // meaning is not known
-  if (in.has("layer_types")) return false;  // checked by a rule of their own
+    return true;                            // the architecture has no such key, so its meaning is
+                                            // unknown
+  if (in.has("layer_types")) return false;  // layer_types has its own rule
   const bool has_window = row.layers_without_rope
                               ? in.has("sliding_window")
                               : in.is_absent("sliding_window") || in.has("sliding_window");

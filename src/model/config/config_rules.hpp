@@ -1,5 +1,5 @@
-// Private to the model: the architecture of a config.json, and its keys that the engine does not
-// run.
+// Private to the model: finds the architecture of a config.json and refuses keys that the engine
+// does not support.
 #pragma once
 
 #include "model/config/architectures.hpp"
@@ -7,12 +7,12 @@
 
 namespace rollcall::model {
 
-/// The row that "architectures" and "model_type" name. Throws InputError where there is no such
-/// row, or where the two keys name different ones.
+/// The row that "architectures" and "model_type" name. Throws InputError if there is no such row,
+/// or if the two keys name different ones.
 const ArchitectureRow& find_row(const ConfigReader& in);
 
-/// Throws InputError naming the first key, in the file's order, whose value `row` does not run.
-/// Keys that do not change the model's results are ignored.
+/// Throws InputError naming the first key, in file order, whose value `row` does not support. Keys
+/// that do not change the model's results are ignored.
 void check_keys(const ConfigReader& in, const ArchitectureRow& row);
 
 }  // namespace rollcall::model

@@ -57,7 +57,7 @@ void read_yarn(const ConfigReader& in, const Json& table, RopeScaling& s) {
     s.mscale_all_dim = in.positive(table, "mscale_all_dim");
 }
 
-/// The type and the numbers in the table of rotary settings that is called `key`.
+/// The type and the numbers in the table of rotary settings under `key`.
 RopeScaling read_scaling(const ConfigReader& in, const char* key, const ModelConfig& c) {
   const Json& table = in.root().at(key);
   in.check(table.is_object(), fmt::format("has \"{}\": {}", key, in.word(in.root(), key, "")),
@@ -141,8 +141,8 @@ std::int64_t token_id(const ConfigReader& in, const char* key, const Json& value
   return value.get<std::int64_t>();
 }
 
-/// A token id, or -1. Where the key is left out, it is the architecture's default if the vocabulary
-/// has that token.
+/// A token id, or -1. If the key is missing: the architecture's default, provided that the
+/// vocabulary has that token.
 std::int64_t read_token(const ConfigReader& in, const char* key, std::int64_t fallback,
                         std::int64_t vocab_size) {
   if (in.is_absent(key)) return fallback < vocab_size ? fallback : -1;
@@ -183,7 +183,7 @@ void check_shape(const ConfigReader& in, const ModelConfig& c) {
       "every key head serves the same number of query heads", kCopy);
   in.check(c.head_dim % 2 == 0, fmt::format("has an odd head_dim of {}", c.head_dim),
            "rotary embeddings rotate pairs of dimensions", kCopy);
-  // The check keeps every size far below the limit of 64 bits. No model comes near it.
+  // This check keeps every size far below the 64-bit limit. No real model comes near it.
   const double widest =
       double(std::max({c.vocab_size, c.intermediate_size, c.num_attention_heads * c.head_dim}));
   in.check(c.num_hidden_layers <= 10'000 &&

@@ -42,12 +42,12 @@ inline bool has_rope(const ModelConfig& config, std::int64_t layer) {
 
 ModelConfig model_config(const ModelSection& section, std::int64_t vocab_size,
                          std::int64_t eos_token_id);
-/// A file's text, and what messages call the file.
+/// A file's text, and the file's name in messages.
 struct NamedText {
   std::string text, origin;
 };
-/// Throws InputError naming the first key that no architecture runs. The end tokens of `generation`
-/// (generation_config.json) are added to those of config.json.
+/// Throws InputError naming the first key that the engine does not support. The end tokens of
+/// `generation` (generation_config.json) are added to those of config.json.
 ModelConfig read_model_config(const NamedText& config, const NamedText& generation = {});
 /// A config.json that transformers 4 and 5 read as the same model. `dtype` is the type of the
 /// weights beside the file ("float32", "bfloat16").

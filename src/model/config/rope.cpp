@@ -1,5 +1,5 @@
 // Scaling of rotary frequencies as in modeling_rope_utils.py of transformers 5.23, which names each
-// paper. It is computed in double, where that file uses fp32.
+// paper. It is computed in double, whereas that file uses fp32.
 #include "model/config/rope.hpp"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 namespace rollcall::model {
 
-/// How the frequencies are changed for more positions than there were in pretraining.
+/// How frequencies are scaled for contexts longer than those of pretraining.
 struct RopeScaling {
   enum class Type { none, linear, llama3, yarn };
   Type type = Type::none;
@@ -39,7 +39,7 @@ struct Rope {
 /// Radians per position of each pair of dimensions: [head_dim / 2].
 std::vector<double> rope_frequencies(const Rope& rope);
 
-/// The factor of cosines and sines: yarn's attention factor, otherwise 1.
+/// The factor on cosines and sines: yarn's attention factor, otherwise 1.
 double rope_magnitude(const RopeScaling& scaling);
 
 /// cos and sin of position * frequency, times the magnitude, computed in double: [positions,

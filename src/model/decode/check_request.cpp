@@ -1,5 +1,4 @@
-// What a request has to satisfy before a session opens its sequences, and a sequence before it goes
-// on.
+// Checks a request before a session opens its sequences, and a sequence before it continues.
 #include "model/decode/check_request.hpp"
 
 #include "base/errors/error.hpp"

@@ -1,4 +1,4 @@
-// Private to the model: whether a decoding session can serve a request, or go on with a sequence.
+// Private to the model: whether a decoding session can serve a request or continue a sequence.
 #pragma once
 
 #include "model/engine/policy.hpp"
@@ -8,14 +8,15 @@
 
 namespace rollcall::model {
 
-/// Throws InputError where the model cannot read the prompt, or where the prompt and all tokens that
-/// its first turn may sample exceed the model's positions.
+/// Throws InputError if the model cannot read the prompt, or if the prompt plus the tokens that its
+/// first turn may sample exceeds the model's positions.
 void check_request(const DecodeRequest& request, const ModelConfig& config,
                    const SamplingParams& sampling);
-/// Tokens that the first turn of a request may sample.
+/// The most tokens that the first turn of a request may sample.
 std::int64_t first_turn_limit(const DecodeRequest& request, const SamplingParams& sampling);
-/// Expects that a sequence of `length` tokens can go on: that what others say is in the vocabulary,
-/// that at least one token may be sampled after it, and that all of it fits the model's positions.
+/// Requires that a sequence of `length` tokens can continue: the tokens in `said` are in the
+/// vocabulary, at least one token may be sampled after them, and all of it fits the model's
+/// positions.
 void expect_room(std::int64_t length, std::span<const std::int32_t> said, std::int64_t most,
                  const ModelConfig& config);
 

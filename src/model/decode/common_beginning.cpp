@@ -1,4 +1,4 @@
-// Compares tokens, and looks for pages that hold the common ones.
+// Compares tokens, and finds pages that hold a common beginning.
 #include "model/decode/common_beginning.hpp"
 
 #include <algorithm>

@@ -8,14 +8,14 @@
 
 namespace rollcall::model {
 
-/// Positions in common with another prompt that are worth copying, or worth waiting for.
+/// The fewest positions shared with another prompt that are worth copying or waiting for.
 inline constexpr std::int64_t kLeastShared = 16;
 
 /// What a prompt has in common with prompts that have begun.
 struct CommonBeginning {
   const KvPages* kv = nullptr;  ///< the pages with the longest computed common beginning, or null
-                                ///< where it has less than kLeastShared positions
-  std::int64_t computed = 0;    ///< positions of the prompt that are computed in `kv`
+                                ///< if it is shorter than kLeastShared
+  std::int64_t computed = 0;    ///< positions of the prompt that are already computed in `kv`
   std::int64_t soon = 0;        ///< the longest common beginning with any of these prompts, all of
                                 ///< which will be computed soon
 };
@@ -25,7 +25,7 @@ struct CommonBeginning {
 CommonBeginning common_beginning(const PromptPrefix& prefix, const PromptPrefixes& prompts,
                                  const LiveSequences& live);
 
-/// The number of first positions that two neighbours have computed and that hold the same tokens.
+/// The number of leading positions that two neighbours have both computed from the same tokens.
 std::int64_t alike_positions(const SharedSequence& a, const SharedSequence& b);
 
 }  // namespace rollcall::model

@@ -1,4 +1,4 @@
-// Gives requests to sessions as those have room, and asks for what follows each turn.
+// Gives requests to sessions as they have room, and asks what follows each turn.
 #include "model/decode/decode.hpp"
 
 #include "base/errors/error.hpp"
@@ -15,22 +15,22 @@
 namespace rollcall::model {
 namespace {
 
-/// Bytes of weights that a core keeps in its own cache, or nearly so. Up to that size threads that
-/// share nothing are faster than threads that meet in every operation.
+/// Bytes of weights that fit, or nearly fit, in a core's own cache. Up to this size, independent
+/// threads are faster than threads that synchronise in every operation.
 constexpr std::int64_t kOwnWeights = std::int64_t(4) << 20;
-/// Live rows of a session that one thread runs alone, so that activations, keys and values fit the
-/// core's cache, too.
+/// Live rows of a session that a single thread runs, so that activations, keys and values also fit
+/// in the core's cache.
 constexpr std::int64_t kOwnLiveRows = 64;
-/// While sequences wait for replies, a session holds up to this many times its live rows, so that
-/// others advance and the memory for keys and values suffices.
+/// While sequences wait for replies, a session holds up to this many times its live rows: enough
+/// that others advance, and few enough for the memory for keys and values.
 constexpr std::int64_t kHeldTurns = 4;
 
-/// Samples of a request that are opened; the others are branches of those.
+/// How many samples of a request are opened. The others branch off those.
 std::uint32_t opened(const DecodeRequest& request) {
   return request.unforked > 0 ? std::min(request.unforked, request.count) : request.count;
 }
 
-/// Samples of requests that wait, in order. Sessions take them as they have room.
+/// The samples that still wait, in order. Sessions take them as they have room.
 class Waiting {
  public:
   explicit Waiting(std::span<const DecodeRequest> requests) : requests_(requests) {}
@@ -38,7 +38,7 @@ class Waiting {
     std::size_t request;
     std::uint32_t first, count;
   };
-  /// Takes up to `limit` samples of one request, or all that are opened where it may branch. The
+  /// Takes up to `limit` samples of one request, or all of its opened ones if it may branch. The
   /// count is 0 when no samples are left.
   Share next(std::int64_t limit) {
     const std::lock_guard lock(mutex_);
@@ -62,7 +62,7 @@ class Waiting {
   std::uint32_t sample_ = 0;
 };
 
-/// What the sessions of a call of decode() have in common.
+/// What all sessions of one decode() call share.
 struct Call {
   const PolicyModel& policy;
   std::span<const DecodeRequest> requests;
@@ -71,13 +71,13 @@ struct Call {
   const DecodeOptions& options;
   std::int64_t cache_bytes;  ///< of each session
   std::int64_t live;         ///< sequences that advance together in each session
-  std::int64_t most_opened;  ///< unfinished sequences of a session up to which it opens more
-  std::int64_t most_held;    ///< the same, with those that wait for a reply
+  std::int64_t most_opened;  ///< a session opens more up to this many unfinished sequences
+  std::int64_t most_held;    ///< the same, counting sequences that wait for a reply
   Waiting waiting;
   std::vector<std::vector<DecodedSequence>> results;
 };
 
-/// One session of a call: it opens samples, and does what the replies say.
+/// One session of a call. It opens samples and acts on the replies.
 class SessionRun {
  public:
   SessionRun(Call& call, Team& team)

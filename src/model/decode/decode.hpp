@@ -10,32 +10,32 @@
 
 namespace rollcall::model {
 
-/// Bound of the bytes of keys and values in one call of decode(), unless the caller sets another.
+/// Default bound on the bytes of keys and values in one decode() call.
 constexpr std::int64_t kMostCacheBytes = std::int64_t(1) << 29;
-/// A bound so high that only the memory of a device limits the keys and values.
+/// A bound so high that only a device's memory limits the keys and values.
 constexpr std::int64_t kAllOfADevice = std::int64_t(1) << 60;
 
-/// The resources of decoding. The results do not depend on them by a bit.
+/// What decoding may use. Results are bitwise independent of it.
 struct DecodeOptions {
   int threads = 1;
-  /// Bound of the bytes of keys and values. One sequence per session always has room.
+  /// Bound on the bytes of keys and values. One sequence per session always has room.
   std::int64_t cache_bytes = kMostCacheBytes;
   SideBySide side_by_side = on_new_threads;  ///< where the threads come from
-  /// Called before every step, from any of the threads. Returning true ends decoding, and samples
-  /// that have not ended by then are left empty.
+  /// Called before every step, from any thread. Returning true ends decoding and leaves unfinished
+  /// samples empty.
   std::function<bool()> given_up{};
-  /// Called once for each sample that has ended, from any of the threads.
+  /// Called once for each finished sample, from any thread.
   std::function<void()> ended{};
-  /// What follows each turn; empty: a sequence ends with its first one.
+  /// What follows each turn. If empty, a sequence ends with its first turn.
   MakeReplies replies{};
 };
 
-/// Samples all requests. Returns them as [request][sample]. All threads share the operations of one
-/// session, unless the weights fit a core's cache. Then each thread has a session of its own.
-/// Samples that end make room for waiting ones of any request. The bits do not depend on what is
-/// decoded together, or on when replies come. A sample that is forked from others is empty where no
-/// reply made it. Throws InputError when a prompt and the tokens that its first turn may sample
-/// exceed max_position_embeddings, and ConfigError for settings that cannot sample.
+/// Samples all requests and returns [request][sample]. All threads share the operations of one
+/// session, unless the weights fit in a core's cache; then each thread has its own session. Samples
+/// that end make room for waiting ones from any request. The bits do not depend on what is decoded
+/// together, or on when replies come. A sample that should be forked from another is empty if no
+/// reply created it. Throws InputError if a prompt plus the tokens that its first turn may sample
+/// exceeds max_position_embeddings, and ConfigError for settings that cannot sample.
 std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
                                                  std::span<const DecodeRequest> requests,
                                                  const SamplingParams& sampling,

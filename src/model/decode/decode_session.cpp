@@ -1,7 +1,7 @@
-// The steps of a decoding session. A sequence is a list of tokens, of which the first ones are in the
-// KV cache. A step computes tokens that are not, and samples the next token of each sequence that
-// has none left. So decoding, prompts, appended tokens and sequences that lost their pages are one
-// case.
+// The steps of a decoding session. A sequence is a list of tokens, the first of which are in the KV
+// cache. A step computes some that are not, and samples the next token of each sequence that has
+// none left to compute. Decoding, prompts, appended tokens and sequences that lost their pages are
+// therefore one case.
 #include "model/decode/decode_session.hpp"
 
 #include "base/errors/error.hpp"
@@ -21,7 +21,7 @@ namespace {
 using kernels::kPageKeys;
 using kernels::pages_of;
 
-/// Bytes of a page in all layers of a policy.
+/// Bytes of a page over all layers of a policy.
 std::int64_t page_bytes(const PolicyModel::Packed& policy) {
   return policy.config.num_hidden_layers * page_shape(policy).bytes();
 }
@@ -79,9 +79,9 @@ void DecodeSession::State::take_pages(SharedSequence& shared) {
   while (std::int64_t(kv.pages.size()) < pages_of(kv.computed + shared.rows)) kv.push(pool.take());
 }
 
-/// Chooses how many rows of each live sequence are computed in this step, the oldest first, and
-/// takes their pages. A sequence that finds no pages waits again. Tokens that are not followed by a
-/// sample are taken from `prefill_rows`.
+/// Chooses how many rows of each live sequence this step computes, oldest first, and takes their
+/// pages. A sequence that finds no pages goes back to waiting. Tokens that no sample follows are
+/// charged to `prefill_rows`.
 void DecodeSession::State::share_rows(std::int64_t& prefill_rows) {
   const LiveSequences::Shared by_age = live.in_turn_oldest_first();
   for (const auto& shared : by_age) {
@@ -134,8 +134,8 @@ std::vector<PendingSample> DecodeSession::State::run_rows(const PolicyModel::Pac
     const float* last = last_of(piece);
     if (prefix->ready()) prefix->last_hidden = engine->keep(last);
   }
-  // Sequences without a token of their own sample from their prompt's last hidden state, which this
-  // step may have computed again.
+  // Sequences with no token after their prompt sample from the prompt's last hidden state, which
+  // this step may have recomputed.
   for (const auto& shared : live) {
     const Sequence& one = shared->oldest();
     if (shared->in_turn && one.continuation.empty() && shared->kv.computed == one.length())

@@ -1,5 +1,5 @@
 // Decoding as a session. Sequences are opened, advance together and are taken when they have ended.
-// They may be continued with tokens of another author, and paused over a change of weights.
+// They may be continued with tokens from another author, and paused across a change of weights.
 #pragma once
 
 #include "base/numbers/random.hpp"
@@ -14,25 +14,24 @@
 
 namespace rollcall::model {
 
-/// Samples sequences of policies of one shape. A sequence's tokens and bits do not depend on what
+/// Samples sequences from policies of one shape. A sequence's tokens and bits do not depend on what
 /// else is open, on the order of calls or on memory. Rows are independent, random numbers are
-/// addressed, and a cache that was given up for others is computed again with the same bits.
+/// addressed, and a cache that was given up for others is recomputed with the same bits.
 ///
 /// Sequences of one prompt that have sampled the same tokens are computed and cached once, and so
-/// is a common beginning of different prompts. Where memory has room for more sequences than
-/// advance together, they take turns, those with the fewest tokens first. Because lengths are not
-/// known beforehand, that keeps a few long ones from being left over at the end.
+/// is a common beginning of different prompts. If memory has room for more sequences than advance
+/// together, they take turns, those with the fewest tokens first. Lengths are not known in advance,
+/// so this keeps a few long ones from being left over at the end.
 class DecodeSession {
  public:
   using Id = std::uint64_t;
 
   /// Sequences that advance together, unless the caller asks for fewer.
   static constexpr std::int64_t kLiveRows = 256;
-  /// At most kTurns times as many take turns, where there is room for all of them up to their
-  /// limits.
+  /// Up to kTurns times as many take turns, if there is room for all of them up to their limits.
   static constexpr std::int64_t kTurns = 8;
-  /// Tokens per step that are only computed, without a sample: prompts and appended tokens are
-  /// computed in pieces beside the live rows.
+  /// Tokens per step that are computed but not sampled from. Prompts and appended tokens are
+  /// computed in pieces alongside the live rows.
   static constexpr std::int64_t kPrefillRows = 512;
 
   /// For policies of the same shape as this one. `team` shares each operation; the calling thread
@@ -54,41 +53,41 @@ class DecodeSession {
   Id open(const DecodeRequest& request, std::uint32_t first, std::uint32_t count,
           const StopRules& stops);
 
-  /// One step. It computes tokens of the live sequences, at most a piece of those that have many,
-  /// and each sequence whose tokens are then all computed samples its next one. Returns the
-  /// sequences whose turn ended by an end token, the stop rule or the limit. `policy` may have
-  /// another version than before. Then all keys and values are computed again, so that each
-  /// log-prob comes from one version only and a training forward can repeat it.
+  /// One step. It computes tokens of the live sequences, only a piece of long ones, and samples the
+  /// next token of each sequence whose tokens are then all computed. Returns the sequences whose
+  /// turn was ended by an end token, the stop rule or the limit. `policy` may have a different
+  /// version than before. All keys and values are then recomputed, so that each log-prob comes from
+  /// one version only and a training forward can repeat it.
   std::vector<Id> advance(const PolicyModel& policy);
 
   bool idle() const;                 ///< whether no sequence waits or advances
   std::int64_t unfinished() const;   ///< sequences that wait or advance
   std::int64_t advancing() const;    ///< sequences that advance in a step
-  std::int64_t cache_bytes() const;  ///< bytes of the keys and values that are held now
+  std::int64_t cache_bytes() const;  ///< bytes of the keys and values now held
 
-  /// Tokens of prompts and sequences that were computed so far, each time that they were.
+  /// Tokens of prompts and sequences computed so far, recomputation included.
   std::int64_t computed_tokens() const;
 
   /// Appends tokens that the policy did not sample to a sequence whose turn ended or that is
   /// paused. The sequence waits for its next turn. Its limit counts sampled tokens only. Throws
-  /// InputError where it may sample no further token or would exceed the model's positions.
+  /// InputError if it may sample no further token or would exceed the model's positions.
   void append(Id id, std::span<const std::int32_t> tokens);
-  /// The same, where the next turn may sample `most` tokens, at least 1, whatever the sequence has
+  /// The same, but the next turn may sample `most` tokens (at least 1), whatever the sequence has
   /// sampled before. The caller has made sure that they fit the model's positions.
   void append(Id id, std::span<const std::int32_t> tokens, std::int64_t most);
-  /// Opens a sequence that begins as another open one does, up to and with its first `sampled`
-  /// sampled tokens, with what was appended between them. `said` is appended next, and its turn may
-  /// sample `most` tokens. Its random numbers are those of `sample` of the same request, from index
-  /// `sampled` on. Keys and values are shared, and computed again where they are gone. Its result
-  /// begins with copies of the shared columns. Where nothing is said and the turn that the shared
-  /// tokens are in has not ended with them, it goes on with that turn.
+  /// Opens a sequence that begins like another open one: with the same tokens up to and including
+  /// its first `sampled` sampled ones, and whatever was appended between them. `said` is appended
+  /// next, and the turn after it may sample `most` tokens. The random numbers are those of `sample`
+  /// in the same request, from index `sampled` on. Keys and values are shared, and recomputed if
+  /// they are gone. The result begins with copies of the shared columns. If `said` is empty and the
+  /// shared tokens stop within a turn, the new sequence continues that turn.
   Id fork(Id of, std::size_t sampled, std::uint32_t sample, std::span<const std::int32_t> said,
           std::int64_t most);
   /// Stops a sequence that waits or advances. It keeps its keys and values while there is room.
   void pause(Id id);
   void resume(Id id);  ///< lets a paused sequence wait for its turn again
   const DecodedSequence& at(Id id) const;
-  /// Sampled tokens before a sequence's current turn, or its last one.
+  /// Sampled tokens before a sequence's current turn, or before its last turn once that has ended.
   std::size_t turn(Id id) const;
   DecodedSequence take(Id id);  ///< closes a sequence and returns what it sampled
 

@@ -1,5 +1,5 @@
-// Private to the model: a draw by inverse CDF from weights that are summed by block of the
-// vocabulary. The block is found first, then the token inside.
+// Private to the model: inverse-CDF sampling from weights that are summed per block of the
+// vocabulary. The block is found first, then the token inside it.
 #pragma once
 
 #include "kernels/kernel_set.hpp"
@@ -12,15 +12,15 @@
 
 namespace rollcall::model {
 
-/// Number of tokens in a block, where the vocabulary has `tokens`. The last block may be shorter.
+/// Number of tokens in a block of a vocabulary of `tokens`. The last block may be shorter.
 inline std::int64_t tokens_of_block(std::size_t block, std::int64_t tokens) {
   constexpr std::int64_t size = kernels::kVocabularyBlock;
   return std::min(size, tokens - std::int64_t(block) * size);
 }
 
-/// The block in which the running sum of `mass` [blocks] passes `target`, and the rest of the target
-/// inside that block. Rounding may leave the whole sum below the target. Then it is the last block
-/// that has any mass.
+/// The block in which the running sum of `mass` [blocks] passes `target`, and what remains of the
+/// target inside that block. If rounding leaves the whole sum below the target, it is the last
+/// block that has any mass.
 template <class Mass>
 std::pair<std::size_t, double> find_block(std::span<const Mass> mass, double target) {
   std::size_t last = 0;

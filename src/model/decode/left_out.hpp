@@ -1,5 +1,5 @@
-// Private to the model: the softmax over some tokens of the vocabulary. It is computed as the
-// softmax over all of them, with the other logits set far below.
+// Private to the model: the softmax over part of the vocabulary, computed as a softmax over all of
+// it with the other logits set far below.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace rollcall::model {
 
-/// Replaces the logit of a token that is left out. Its exponential is 0 beside those of the other
+/// Replaces the logit of a token that is left out. Its exponential is 0 next to those of the other
 /// tokens, at any temperature and in every set of kernels.
 inline constexpr float kLeftOut = -1e30F;
 

@@ -9,23 +9,23 @@
 
 namespace rollcall::model {
 
-/// Shared sequences in the order of their prompts' numbers. Those of one prompt that parted late
-/// are neighbours. A step advances at most rows() sequences. Where there are more, they take turns.
+/// Shared sequences, in the order of their prompts' numbers. Those of one prompt that parted late
+/// are neighbours. A step advances at most rows() sequences. If there are more, they take turns.
 class LiveSequences {
  public:
   using Shared = std::vector<std::shared_ptr<SharedSequence>>;
 
   explicit LiveSequences(std::int64_t rows) : rows_(rows) {}
   std::int64_t rows() const { return rows_; }
-  std::int64_t count() const;  ///< sequences, each member of a shared one counted
+  std::int64_t count() const;  ///< sequences, counting each member of a shared one
   bool empty() const { return shared_.empty(); }
   Shared::const_iterator begin() const { return shared_.begin(); }
   Shared::const_iterator end() const { return shared_.end(); }
 
-  /// Adds a sequence to the shared one that has its tokens. Of their pages the longer cache is
-  /// kept. Returns false where there is no such shared sequence.
+  /// Adds a sequence to the shared one that has its tokens, and keeps the longer of their caches.
+  /// Returns false if there is no such shared sequence.
   bool join(Sequence& sequence);
-  void add(Sequence& sequence);                          ///< makes it a shared sequence of its own
+  void add(Sequence& sequence);                          ///< as a new shared sequence
   const KvPages& kv_of(const Sequence& sequence) const;  ///< the pages computed for a live sequence
   /// Takes a sequence out. It keeps the pages that were computed for it.
   void leave(Sequence& sequence);
@@ -37,9 +37,9 @@ class LiveSequences {
   Shared in_turn_oldest_first() const;  ///< shared sequences that advance in the current step
 
   /// Chooses which sequences advance in the current step: those that have sampled the fewest
-  /// tokens, counted in pages (least attained service). The rows stay busy to the end that way,
-  /// because lengths are not known beforehand. A shared sequence that gets rows for a part of its
-  /// members only is split for good.
+  /// tokens, counted in pages (least attained service). Lengths are not known in advance, so this
+  /// keeps the rows busy to the end. A shared sequence that gets rows for only some of its members
+  /// is split for good.
   void give_turns();
   /// After a step: members that sampled the same token stay together, and the others become shared
   /// sequences beside them. Members that ended leave with the pages computed for them.

@@ -15,13 +15,13 @@ namespace rollcall::model {
 struct SampledToken {
   std::int32_t token;
   float logprob, entropy;
-  float kept_mass = 0.0F;            ///< 0 where sampling leaves out no tokens, and on a device
-  std::vector<std::int32_t> kept{};  ///< ids that log-prob and entropy are over; empty: all ids
+  float kept_mass = 0.0F;            ///< 0 if sampling leaves out no tokens, and on a device
+  std::vector<std::int32_t> kept{};  ///< ids in the softmax of log-prob and entropy; empty: all
   /// Probabilities of the two likeliest tokens; negative unless SamplingParams::two_likeliest.
   float likeliest = -1.0F, runner_up = -1.0F;
 };
 
-/// A sampler with the memory for one row. Each thread has one.
+/// A sampler with memory for one row. Each thread has one.
 class RowSampler {
  public:
   RowSampler(const SamplingParams& sampling, std::int64_t vocab, const kernels::KernelSet& kernels)
@@ -49,9 +49,9 @@ class RowSampler {
     row_.kept = sampler_.kept_ids();
     std::copy_n(logits, vocab_, renormalised_.data());
     leave_out_others(row_.kept, 0, vocab_, renormalised_.data());
-    take_columns(context, renormalised_.data(), nullptr);  // as a training forward does: same bits
+    take_columns(context, renormalised_.data(), nullptr);  // the same bits as in a training forward
   }
-  /// Samples a token of the row. `u` in [0, 1). A row may be sampled from any number of times.
+  /// Samples a token from the row. `u` is in [0, 1). A row may be sampled from any number of times.
   SampledToken draw(double u) {
     const std::int32_t token = sampler_.draw(u);
     const kernels::BlockMass& whole = masses_.back();
@@ -86,13 +86,13 @@ class RowSampler {
   bool truncates_, two_likeliest_;
   std::int64_t drawn_;  ///< ids below this one may be drawn
   std::vector<kernels::BlockMass> masses_;
-  std::vector<float> exponentials_;  ///< [vocab] where the sampler needs them, otherwise empty
-  /// [vocab] the row without the tokens that are left out, where log-probs are over the others.
+  std::vector<float> exponentials_;  ///< [vocab] if the sampler needs them, otherwise empty
+  /// [vocab] the row without the tokens left out, if log-probs are over the others.
   std::vector<float> renormalised_;
   std::int64_t vocab_;
   const float* logits_ = nullptr;
   float scale_ = 1.0F;
-  SampledToken row_{};  ///< what is the same for every draw from the row
+  SampledToken row_{};  ///< what all draws from the row have in common
 };
 
 }  // namespace rollcall::model

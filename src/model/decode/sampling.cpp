@@ -50,7 +50,7 @@ void TokenSampler::read(const RowOfLogits& row) {
   row_ = row;
   std::copy_n(row.blocks, blocks_.size(), blocks_.begin());
   double cut_factor = 1.0;
-  if (cut_) {  // the exponentials stay in the scale of the whole block
+  if (cut_) {  // the exponentials stay at the scale of the whole block
     kernels::BlockMass& last = blocks_.back();
     const std::int64_t begin = drawn_ / kBlock * kBlock, count = drawn_ - begin;
     const float whole = last.largest,
@@ -96,8 +96,8 @@ std::int32_t TokenSampler::from_all(double u) {
                                          0.0F, rest));
 }
 
-/// `cut_factor` takes exponentials of the last block from the scale of its largest logit to that of
-/// the largest one below drawn_.
+/// `cut_factor` rescales exponentials of the last block from its largest logit to the largest one
+/// below drawn_.
 void TokenSampler::choose_top(double cut_factor) {
   const double top = double(largest());
   const std::span<float> factors = top_->factors();

@@ -11,21 +11,20 @@
 
 namespace rollcall::model {
 
-/// A row of logits with what kernels::KernelSet::token_columns computed of it.
+/// A row of logits with what kernels::KernelSet::token_columns computed from it.
 struct RowOfLogits {
   const float* logits;               ///< [vocab]
   const kernels::BlockMass* blocks;  ///< [vocabulary_blocks(vocab)], at the inverse temperature of
                                      ///< the parameters
-  const float* e;  ///< [vocab] exp(z - largest of its block); only where needs_exponentials()
+  const float* e;  ///< [vocab] exp(z - largest of its block); only if needs_exponentials()
 };
 
-/// Throws ConfigError where no token can be drawn with these settings.
+/// Throws ConfigError if no token can be drawn with these settings.
 void check_sampling(const SamplingParams& params);
 
-/// Draws by inverse CDF, from the ids that the tokenizer has. A draw chooses the block of the
-/// vocabulary by its mass, then the token inside. Greedy sampling takes the most probable token,
-/// and of equals the one with the lowest id. Not shared between threads, because it holds scratch
-/// memory.
+/// Samples by inverse CDF from the ids that the tokenizer has. A draw chooses a block of the
+/// vocabulary by its mass, then a token inside it. Greedy sampling takes the most probable token,
+/// and the lowest id in a tie. Not thread-safe, because it holds scratch memory.
 class TokenSampler {
  public:
   TokenSampler(const SamplingParams& params, std::int64_t vocab_size,
@@ -33,8 +32,8 @@ class TokenSampler {
 
   bool needs_exponentials() const { return top_.has_value(); }
   void read(const RowOfLogits& row);  ///< the row is borrowed until the next call
-  std::int32_t draw(double u);        ///< `u` in [0, 1); any number of draws from a row
-  // Only where needs_exponentials(), that is where draws leave tokens out:
+  std::int32_t draw(double u);        ///< `u` in [0, 1); a row allows any number of draws
+  // Only if needs_exponentials(), that is if draws leave tokens out:
   double kept_mass() const;  ///< probability of the tokens that are kept, in the softmax over all
   std::vector<std::int32_t> kept_ids() { return top_->ids(); }  ///< ascending
 
@@ -48,9 +47,9 @@ class TokenSampler {
   bool greedy_;
   std::size_t all_blocks_;  ///< blocks of the vocabulary; row_.blocks has the row's entry there
   std::int64_t drawn_;      ///< ids below this one may be drawn: those of the tokenizer
-  bool cut_;                ///< whether the last of blocks_ has ids from drawn_ on, too
+  bool cut_;                ///< whether the last of blocks_ also has ids from drawn_ on
   float scale_;             ///< inverse temperature
-  std::optional<TopTokens> top_;  ///< only where draws leave tokens out
+  std::optional<TopTokens> top_;  ///< only if draws leave tokens out
   RowOfLogits row_{};
   kernels::ExecutionContext context_;
   /// [blocks below drawn_] largest logit and sum over the ids below drawn_, before top-k and top-p.

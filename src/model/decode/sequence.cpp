@@ -12,7 +12,7 @@ std::vector<T> beginning(const std::vector<T>& of, std::size_t count) {
   return {of.begin(), of.begin() + std::ptrdiff_t(std::min(count, of.size()))};
 }
 
-/// What was sampled up to and with the `count`-th token.
+/// What was sampled up to and including the `count`-th token.
 DecodedSequence beginning(const DecodedSequence& of, std::size_t count) {
   DecodedSequence part{.tokens = beginning(of.tokens, count),
                        .columns = {.logprob = beginning(of.columns.logprob, count),
@@ -25,7 +25,7 @@ DecodedSequence beginning(const DecodedSequence& of, std::size_t count) {
   return part;
 }
 
-/// Sampled tokens before the turn in which a fork of `sequence` goes on after `count` of them.
+/// If `sequence` is forked after `count` sampled tokens: how many of them precede the fork's turn.
 std::size_t turn_after(const Sequence& sequence, std::size_t count) {
   if (sequence.stage == Stage::ended && count == sequence.result.tokens.size()) return count;
   std::size_t turn = 0;

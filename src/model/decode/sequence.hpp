@@ -15,13 +15,12 @@
 namespace rollcall::model {
 
 /// Applies the stop rule to the turn that is being sampled. The rule reads the sampled tokens of
-/// that turn. Where the beginning of an answer was given, the rule reads it as part of the first
-/// turn.
+/// that turn. If the beginning of an answer was given, the rule reads it as part of the first turn.
 class TurnStop {
  public:
-  /// `rules` is asked itself for the first turn, and a copy of it for later ones: rules may count
-  /// the sequences that they are asked for. `given`: the beginning of the answer, which is part of
-  /// the prompt. It is empty where no beginning is given.
+  /// The rule for the first turn comes from `rules` itself, and later ones from a copy, because
+  /// rules may count the sequences that ask for them. `given`: the beginning of the answer, which
+  /// is part of the prompt. It may be empty.
   TurnStop(const StopRules& rules, std::span<const std::int32_t> given)
       : rules_(rules),
         rule_(rules ? rules() : StopRule()),
@@ -33,9 +32,9 @@ class TurnStop {
     turn_ = sampled;
     rule_ = rules_ ? rules_() : StopRule();
   }
-  /// The rule of a sequence that begins with `sampled`, first sampled tokens of this one, and then
-  /// goes on with the turn that began after `turn` of them. It is a new rule, which reads the
-  /// tokens of that turn one by one, since a rule may keep state.
+  /// The rule for a fork. `sampled` are the sampled tokens that the fork shares with this sequence,
+  /// and it continues the turn that began after `turn` of them. It is a new rule that reads that
+  /// turn's tokens one by one, since a rule may keep state.
   TurnStop forked(std::span<const std::int32_t> sampled, std::size_t turn) const {
     TurnStop fork = *this;
     fork.answer_.resize(given_);
@@ -49,8 +48,8 @@ class TurnStop {
   void add(std::int32_t token) {
     if (!answer_.empty()) answer_.push_back(token);
   }
-  /// Whether the rule ends the turn. `sampled`: all sampled tokens of the sequence, each of which
-  /// has been added.
+  /// Whether the rule ends the turn. `sampled`: all sampled tokens of the sequence, all of which
+  /// have been added.
   bool ends(std::span<const std::int32_t> sampled) const {
     if (!rule_) return false;
     const bool reads_given = !answer_.empty() && turn_ == 0;
@@ -61,8 +60,8 @@ class TurnStop {
   StopRules rules_;
   StopRule rule_;  ///< the rule of the current turn
   std::vector<std::int32_t>
-      answer_;            ///< the given beginning and all sampled tokens; empty where no
-                          ///< beginning was given
+      answer_;            ///< the given beginning and all sampled tokens; empty if no beginning was
+                          ///< given
   std::size_t given_;     ///< tokens of the given beginning
   std::size_t turn_ = 0;  ///< sampled tokens before the current turn
 };
@@ -97,17 +96,17 @@ struct SampleNumbers {
 /// The beginning of a turn after the first one.
 struct LaterTurn {
   std::size_t sampled = 0;  ///< sampled tokens of earlier turns
-  std::size_t said = 0;     ///< tokens of others that were appended before it
+  std::size_t said = 0;     ///< tokens from others that were appended before it
 };
 
-/// A list of tokens, and the keys and values that are cached of its first positions.
+/// A list of tokens, with the cached keys and values of its first positions.
 struct Sequence {
   std::uint64_t id;
   std::shared_ptr<PromptPrefix> prompt_prefix;
   SampleNumbers numbers;  ///< of its request
   RandomStream stream;
   TurnStop stop;
-  std::int64_t limit;  ///< the most tokens that are sampled up to the end of the current turn
+  std::int64_t limit;  ///< sampled tokens allowed up to the end of the current turn
   std::vector<std::int32_t> continuation{};  ///< tokens after the prompt: sampled and appended ones
   std::vector<LaterTurn> later_turns{};      ///< ascending by `sampled`
   DecodedSequence result{};
@@ -122,30 +121,30 @@ struct Sequence {
     return after < 0 ? prompt_prefix->tokens[std::size_t(position)]
                      : continuation[std::size_t(after)];
   }
-  /// Whether it holds pages of its own, the first of which are its prompt's.
+  /// Whether it holds pages itself. The first of them are its prompt's.
   bool has_pages() const { return !kv.pages.empty(); }
   std::int64_t sampled() const { return std::int64_t(result.tokens.size()); }
   std::int64_t pages_at_limit() const { return kernels::pages_of(length() + limit - sampled()); }
-  /// Sampled tokens before the current turn, or the last one.
+  /// Sampled tokens before the current turn, or before the last turn once that has ended.
   std::size_t turn() const { return later_turns.empty() ? 0 : later_turns.back().sampled; }
-  /// Tokens after the prompt, up to and with the `count`-th sampled one.
+  /// Tokens after the prompt, up to and including the `count`-th sampled one.
   std::size_t through(std::size_t count) const;
-  /// Appends what others say, and begins a turn in which `most` tokens may be sampled.
+  /// Appends tokens from others, and begins a turn in which `most` tokens may be sampled.
   void begin_turn(std::span<const std::int32_t> said, std::int64_t most);
-  /// A sequence that begins with this one's tokens up to and with the `count`-th sampled one. Where
-  /// others say nothing after them, it goes on with the turn that they are in, if that has not
-  /// ended with them. It has no pages.
+  /// A sequence that begins with this one's tokens up to and including the `count`-th sampled one.
+  /// If `said` is empty and that token did not end its turn, it continues that turn. It has no
+  /// pages.
   Sequence forked(std::uint64_t id, std::size_t count, std::uint32_t sample,
                   std::span<const std::int32_t> said, std::int64_t most) const;
-  /// What this sequence can go on from, of the pages of one with the same first `alike` tokens:
-  /// nothing where they lack a part of the prompt. The state of its last token has to be computed,
-  /// unless that is the prompt's.
+  /// The pages that this sequence can reuse from another with the same first `alike` tokens, or
+  /// none if they lack part of the prompt. The state of the last token has to be computed, unless
+  /// it is the prompt's last token.
   KvPages pages_from(const KvPages& other, std::int64_t alike) const;
 };
 
-/// The most pages that a sequence whose positions are in `kv` will still take up to its limit, with
-/// those of its prompt where that has not begun. The page that is being filled counts although it
-/// is there, because it may be shared and is copied then.
+/// The most pages that a sequence whose positions are in `kv` can still take up to its limit, with
+/// those of its prompt if that has not begun. The page being filled counts too, because it may be
+/// shared and is then copied.
 inline std::int64_t pages_to_come(const Sequence& sequence, const KvPages& kv) {
   const PromptPrefix& prefix = *sequence.prompt_prefix;
   if (!kv.pages.empty()) return sequence.pages_at_limit() - kv.computed / kernels::kPageKeys;

@@ -26,12 +26,12 @@ void DecodeSession::State::withdraw(Sequence& sequence) {
   if (!sequence.has_pages()) --sequence.prompt_prefix->waiting;
 }
 
-/// Gives up pages whose contents can be computed again until `pages()` are free. It takes them from
-/// prompts that no sequence waits for, then from paused and from ended sequences, the oldest first,
+/// Gives up pages whose contents can be recomputed until `pages()` are free. It takes them from
+/// prompts that no sequence waits for, then from paused and from ended sequences, oldest first,
 /// then from live ones that began after `whose`, the last of them first. With Need::must it also
 /// takes them from waiting sequences and from all other prompts, because one sequence always has
-/// room. The number is asked for again each time: a page that `whose` shared may become its own, so
-/// that it need not be copied.
+/// room. `pages` is called again each time, because a page that `whose` shared may become its own
+/// and then need not be copied.
 bool DecodeSession::State::make_room(const std::function<std::int64_t()>& pages,
                                      const Sequence& whose, Need need) {
   const auto enough = [&] { return pool.free() >= pages(); };
@@ -58,7 +58,7 @@ bool DecodeSession::State::make_room(const std::function<std::int64_t()>& pages,
   return true;
 }
 
-/// Sends the members of a shared sequence back to the queue. Its pages are given up. Where more
+/// Sends the members of a shared sequence back to the queue and gives up its pages. If more
 /// sequences than rows are live, admit() has made sure of their room, except for the copy of a page
 /// that a later fork shares with one of them.
 void DecodeSession::State::preempt(SharedSequence& shared) { wait_first(live.remove(shared)); }
@@ -74,9 +74,9 @@ void DecodeSession::State::forget_pages() {
 
 // ---- which sequences advance
 
-/// Fills free rows with waiting sequences in their order, and begins the prompts that they need.
-/// Where there is room for all of them up to their limits, more sequences than rows are admitted and
-/// take turns.
+/// Fills free rows with waiting sequences in their order, and begins the prompts that they need. If
+/// there is room for all of them up to their limits, more sequences than rows are admitted and take
+/// turns.
 void DecodeSession::State::admit() {
   std::int64_t begun = live.count();  // live sequences, and those that wait for their prompt
   std::int64_t to_come = 0;           // the most pages that all these sequences will still take
@@ -115,10 +115,10 @@ void DecodeSession::State::admit() {
   prompts.drop_idle();
 }
 
-/// Takes pages for a sequence's prompt, the first ones from a prompt with the same beginning. Where
+/// Takes pages for a sequence's prompt, the first ones from a prompt with the same beginning. If
 /// another prompt will soon have computed more of that beginning, this one waits for it. Returns
-/// false where there is no room. `is_first`: that no other sequence advances or waits for a prompt.
-/// `takes_turns`: that admit() has made sure of the room.
+/// false if there is no room. `is_first`: no other sequence advances or waits for a prompt.
+/// `takes_turns`: admit() has made sure of the room.
 bool DecodeSession::State::begin_prompt(const Sequence& sequence, bool is_first, bool takes_turns) {
   const std::shared_ptr<PromptPrefix>& prefix = sequence.prompt_prefix;
   if (const CommonBeginning common = common_beginning(*prefix, prompts, live);
@@ -137,8 +137,8 @@ bool DecodeSession::State::begin_prompt(const Sequence& sequence, bool is_first,
   return true;
 }
 
-/// Shares the whole pages of the first `length` positions and copies the rest, for which a page is
-/// free.
+/// Shares the full pages of the first `length` positions and copies the rest. The caller has made
+/// sure that a page is free for the copy.
 void DecodeSession::State::copy_beginning(KvPages& to, const KvPages& from, std::int64_t length) {
   const std::int64_t whole = length / kPageKeys, rest = length % kPageKeys;
   for (std::int64_t p = 0; p < whole; ++p) to.push(from.pages[std::size_t(p)]);
@@ -149,8 +149,8 @@ void DecodeSession::State::copy_beginning(KvPages& to, const KvPages& from, std:
   to.computed = length;
 }
 
-/// Gives a waiting sequence its prompt's pages. Returns false where there is no room for the tokens
-/// that it has already and for the page that each live sequence may need soon.
+/// Gives a waiting sequence its prompt's pages. Returns false if there is no room for the tokens
+/// that it already has and for the page that each live sequence may soon need.
 bool DecodeSession::State::take_prompt_pages(Sequence& sequence, bool takes_turns) {
   PromptPrefix& prefix = *sequence.prompt_prefix;
   const std::int64_t wished =

@@ -20,7 +20,7 @@
 
 namespace rollcall::model {
 
-/// A sequence and the hidden state that its next token is predicted from. Sequences that share a
+/// A sequence, and the hidden state from which its next token is predicted. Sequences that share a
 /// hidden state are neighbours.
 struct PendingSample {
   const float* hidden;
@@ -42,7 +42,8 @@ struct DecodeSession::State {
     const Id id = sequence.id;
     return sequences.emplace(id, std::move(sequence)).first->second;
   }
-  /// Makes sure that there can be pages for a sequence up to its limit, beside those of its prompt.
+  /// Makes sure that there can be pages for a sequence up to its limit, besides those of its
+  /// prompt.
   void admit_pages(const Sequence& sequence) {
     pool.admit(kernels::pages_of(sequence.prompt_prefix->length()) + sequence.pages_at_limit());
   }

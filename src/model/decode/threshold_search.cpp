@@ -25,8 +25,8 @@ Bracket ThresholdSearch::among(const Weights& weights, const WantedAmount& amoun
   std::uint32_t low = 0;
   std::uint32_t high = std::bit_cast<std::uint32_t>(1.0F) + (largest_may_exceed_one_ ? 256 : 1);
   double at_low = amount.all, at_high = 0.0;
-  // Tokens that each have less than an n-th of the mass to be left out have together less than that
-  // mass. So the threshold lies above them. Half of it allows for rounding.
+  // Tokens that each weigh less than 1/n of the mass to leave out weigh less than that mass
+  // together, so the threshold lies above them. Half of it allows for rounding.
   const std::uint32_t surely =
       number ? 0
              : std::bit_cast<std::uint32_t>(
@@ -44,7 +44,8 @@ Bracket ThresholdSearch::among(const Weights& weights, const WantedAmount& amoun
           std::bit_cast<std::uint32_t>(guess * 1.02F), std::bit_cast<std::uint32_t>(guess * 1.2F)};
       guess = 0.0F;
     } else if (at_high == 0.0 || width < 64) {
-      // Nothing is known yet of the upper end, so the steps from the lowest possible one are even.
+      // Nothing is known yet about the upper end, so the steps from the lowest possible one are
+      // even.
       const std::uint32_t begin = std::max(surely, low), step = (high - begin) / 4;
       bits = {begin, begin + step, begin + 2 * step, begin + 3 * step};
     } else {

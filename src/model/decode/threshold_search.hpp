@@ -17,7 +17,7 @@ struct Weights {
   std::int64_t tokens;
 };
 
-/// How much of a row is wanted, most probable tokens first.
+/// How much of a row is wanted, taking the most probable tokens first.
 struct WantedAmount {
   enum class Unit { tokens, mass };
   Unit unit;
@@ -26,17 +26,17 @@ struct WantedAmount {
   bool counts_tokens() const { return unit == Unit::tokens; }
 };
 
-/// Two thresholds, given as the bits of floats, which are in the same order as the floats
-/// themselves. The tokens of weight `low` or more reach the wanted amount. Those of weight `high`
-/// or more do not: they amount to `at_high`.
+/// Two thresholds, given as the bits of floats, which sort like the floats themselves. The tokens
+/// of weight `low` or more reach the wanted amount. Those of weight `high` or more do not; they
+/// amount to `at_high`.
 struct Bracket {
   std::uint32_t low, high;
   double at_high;
 };
 
-/// Evaluates several thresholds in one pass over the weights. It begins at a guess or at even
-/// steps, and then looks where a straight line between two known thresholds expects the wanted one.
-/// Not shared between threads, because it holds scratch memory.
+/// Evaluates several thresholds in one pass over the weights. It starts from a guess or from even
+/// steps, then interpolates linearly between two known thresholds. Not thread-safe, because it
+/// holds scratch memory.
 class ThresholdSearch {
  public:
   /// `largest_may_exceed_one`: whether a weight, as the product of two exponentials, may be rounded
@@ -48,7 +48,8 @@ class ThresholdSearch {
   /// there is no guess.
   Bracket among(const Weights& weights, const WantedAmount& amount, std::int64_t few,
                 float guess = 0.0F);
-  /// Narrows the bracket for at most `tokens` (of the constructor) weights that have no factors.
+  /// The same for weights without factors, of which there are at most `tokens` (of the
+  /// constructor).
   Bracket among(std::span<const float> weights, const WantedAmount& amount, std::int64_t few) {
     return among(Weights{weights.data(), ones_.data(), std::int64_t(weights.size())}, amount, few);
   }

@@ -12,9 +12,9 @@ namespace rollcall::model {
 namespace {
 
 constexpr std::int64_t kBlock = kernels::kVocabularyBlock;
-constexpr std::int64_t kCollected = 2048;  ///< undecided tokens that are collected: a pass over so
-                                           ///< few costs next to nothing
-constexpr std::int64_t kSortable = 32;     ///< undecided tokens that are sorted
+constexpr std::int64_t kCollected = 2048;  ///< at most this many undecided tokens are collected; a
+                                           ///< pass over them costs next to nothing
+constexpr std::int64_t kSortable = 32;     ///< at most this many undecided tokens are sorted
 /// The first guess reads runs of kRun neighbours, one run out of kEvery.
 constexpr std::int64_t kRun = 16, kEvery = 16;
 
@@ -35,8 +35,8 @@ TopTokens::TopTokens(const SamplingParams& params, std::int64_t tokens, bool cut
       block_sum_(factor_.size()),
       places_(std::size_t(tokens)) {}
 
-/// The threshold that a sample of the row leads to expect, or 0. In the sample the amount that is
-/// left out is counted, because many small weights vary less than a few large ones.
+/// An estimate of the threshold from a sample of the row, or 0. The estimate counts the amount left
+/// out in the sample, because many small weights vary less than a few large ones.
 float TopTokens::guess(const WantedAmount& amount) {
   constexpr std::int64_t kStride = kRun * kEvery;
   static_assert(kBlock % kStride == 0);
@@ -99,11 +99,11 @@ void TopTokens::read(const float* e, double all) {
   weights_.e = e;
   weights_.factor = factor_.data();
   kept_ = {0.0F, 0, all};
-  if (!(all > 0.0)) return;  // a logit is not a number, which the log-prob will say
+  if (!(all > 0.0)) return;  // a logit is NaN, which the log-prob will show
   using Unit = WantedAmount::Unit;
   if (top_k_ < weights_.tokens)
     kept_ = keep({Unit::tokens, double(top_k_), double(weights_.tokens)});
-  // The nucleus is that of the tokens which top-k kept.
+  // The nucleus is chosen among the tokens that top-k kept.
   if (top_p_ < 1.0) kept_ = keep({Unit::mass, top_p_ * kept_.mass, all});
 }
 

@@ -1,4 +1,4 @@
-// Private to the model: the tokens of a row of logits that top-k and top-p leave.
+// Private to the model: the tokens of a row of logits that top-k and top-p keep.
 #pragma once
 
 #include "core/plan.hpp"
@@ -11,14 +11,14 @@
 
 namespace rollcall::model {
 
-/// The `top_k` most probable tokens of a row, and of those the nucleus of mass `top_p` (Holtzman et
-/// al. 2020). Of tokens with equal weights those with lower ids come first. Not shared between
-/// threads, because it holds scratch memory.
+/// The `top_k` most probable tokens of a row, and among those the nucleus of mass `top_p` (Holtzman
+/// et al. 2020). Among tokens of equal weight, lower ids come first. Not thread-safe, because it
+/// holds scratch memory.
 class TopTokens {
  public:
   /// Whether draws with these settings leave any of the first `tokens` ids out.
   static bool needed(const SamplingParams& params, std::int64_t tokens);
-  /// For the first `tokens` ids of the vocabulary. `cut`: that they end inside a block, whose
+  /// For the first `tokens` ids of the vocabulary. `cut`: whether they end inside a block, whose
   /// weights are then rescaled and may exceed 1 by rounding.
   TopTokens(const SamplingParams& params, std::int64_t tokens, bool cut,
             const kernels::KernelSet& kernels);
@@ -46,15 +46,15 @@ class TopTokens {
   const kernels::KernelSet* kernels_;
   kernels::ExecutionContext context_;
   ThresholdSearch search_;
-  std::int64_t top_k_;         ///< top-k, or the number of tokens where it is off
-  double top_p_;               ///< top-p, or 1 where it is off
+  std::int64_t top_k_;         ///< top-k, or the number of tokens if it is off
+  double top_p_;               ///< top-p, or 1 if it is off
   std::vector<float> factor_;  ///< the factor of each block
   Weights weights_;            ///< weights of the row's tokens, with factor_
   Kept kept_{};
-  std::vector<float> block_sum_;      ///< by block: the sum of the weights kept_.from and above
+  std::vector<float> block_sum_;      ///< by block: the sum of the weights of at least kept_.from
   std::vector<std::int32_t> places_;  ///< ids of the tokens between the two ends of a bracket
-  std::vector<float> some_;           ///< weights of some tokens: of a sample of the row, or of
-                                      ///< those at places_
+  std::vector<float> some_;           ///< weights of some tokens: a sample of the row, or those at
+                                      ///< places_
   /// The tokens at places_ from the second bracket on: those above it, then those inside it by
   /// descending weight.
   std::vector<std::pair<float, std::int32_t>> ranked_;

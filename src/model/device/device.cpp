@@ -29,7 +29,7 @@ void DeviceArena::reserve(std::int64_t bytes) {
   at_ = {};
 }
 
-/// A piece beyond the planned size gets a block of its own, so that no pass fails for it.
+/// A piece beyond the planned size gets its own block, so that no pass fails because of it.
 std::byte* DeviceArena::take_bytes(std::size_t bytes) {
   const std::size_t size = padded(bytes);
   while (at_.block < blocks_.size() && at_.used + size > blocks_[at_.block].bytes)
@@ -44,7 +44,7 @@ std::byte* DeviceArena::take_bytes(std::size_t bytes) {
 }
 
 Device& Device::own() {
-  static auto& only = *new Device;  // never destroyed, as the driver may end earlier
+  static auto& only = *new Device;  // never destroyed, as the driver may shut down first
   return only;
 }
 

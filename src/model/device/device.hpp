@@ -1,4 +1,4 @@
-// Private to the model: the CUDA device of this process with its streams, copies to it and back,
+// Private to the model: the CUDA device of this process with its streams, copies to and from it,
 // and the memory that passes take piece by piece.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace rollcall::model {
 /// next owner is queued after it.
 class DeviceArena {
  public:
-  /// `what`: what the passes are for, a name of device_items.
+  /// `what`: what the passes are for, one of the names in device_items.
   explicit DeviceArena(const char* what) : what_(what) {}
   /// Makes the memory one block of at least `bytes`, which device_sizes.hpp computes for a pass. No
   /// piece may be in use.
@@ -43,18 +43,18 @@ class DeviceArena {
   Mark at_;
 };
 
-/// The device of the process. A thread holds a turn while it uses the device, because calls of
-/// several threads would mix in its stream.
+/// The process's device. A thread holds a turn while it uses the device, because calls from several
+/// threads would interleave in its stream.
 class Device {
  public:
   static Device& own();
   std::unique_lock<std::recursive_mutex> turn() { return std::unique_lock(mutex_); }
   kernels::ExecutionContext& context() { return context_; }
-  /// For copies that run beside the work of context().
+  /// For copies that run alongside the work of context().
   kernels::ExecutionContext& copies() { return copies_; }
   int index() const { return index_; }
 
-  /// Copies values to the device through pinned memory. The copy stays until recycle().
+  /// Copies values to the device through pinned memory. The copy stays valid until recycle().
   template <class T>
   const T* upload(std::span<const T> values) {
     return reinterpret_cast<const T*>(upload_bytes(std::as_bytes(values)));
@@ -65,7 +65,7 @@ class Device {
     download_bytes(from, std::as_writable_bytes(to));
   }
   void wait();     ///< until all queued work is done
-  void recycle();  ///< frees all uploads; to be called after a wait()
+  void recycle();  ///< frees all uploads; call it after a wait()
 
  private:
   Device();
@@ -90,7 +90,7 @@ class Device {
 };
 
 /// A fixed place in device memory for values that are sent again in every step, so that the same
-/// graph can read them each time. Copies run beside the work that was queued before.
+/// graph can read them each time. Copies overlap with work that was queued before.
 class DeviceInput {
  public:
   DeviceInput(Device& device, DeviceArena& arena, std::int64_t bytes)

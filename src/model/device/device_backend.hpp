@@ -1,4 +1,4 @@
-// Private to the model: the forward operations of a policy on the device. backend.hpp has those of
+// Private to the model: the forward operations of a policy on the device. backend.hpp has those for
 // the host.
 #pragma once
 
@@ -51,7 +51,7 @@ class DeviceBackend {
     float *logprob, *entropy, *lse;
   };
   /// Queues token_columns of logits [count, vocab] at the inverse temperature `scale`. `blocks`:
-  /// [count, vocabulary_blocks(vocab) + 1], or nullptr where the caller does not need it.
+  /// [count, vocabulary_blocks(vocab) + 1], or nullptr if the caller does not need it.
   void columns(const float* logits, std::int64_t count, std::int64_t vocab, float scale,
                const std::int32_t* targets, const Columns& to,
                kernels::BlockMass* blocks = nullptr);

@@ -53,7 +53,7 @@ float* DeviceBackward::zeros(std::int64_t rows, std::int64_t width) {
   return made;
 }
 
-/// x^T rounded. All outputs of a weight have this operand of their gradient in common.
+/// x^T rounded. The gradients of all outputs of a weight share this operand.
 cuda::Rows16 DeviceBackward::turned(const float* x, std::int64_t rows, std::int64_t width) {
   auto* to = backend_->arena().take<kernels::Bf16>(width * cuda::stepped(rows));
   cuda::round_transposed(context(), x, rows, width, to);
@@ -165,8 +165,8 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
   float* dnormed = states(p, scale);
   gradients_->end_part();
   float *part = take(m, width), *last = take(m, width);
-  // The last token of a sequence predicts the first tokens of all that continue it, so that its
-  // gradient is a sum.
+  // The last token of a sequence predicts the first tokens of all sequences that continue it, so
+  // its gradient is a sum.
   std::vector<const float*> predicting, own(static_cast<std::size_t>(m));
   std::vector<std::int32_t> begin(std::size_t(n_ + 1), 0);
   for (const std::int64_t row : p.rows)

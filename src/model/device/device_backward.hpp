@@ -21,7 +21,7 @@ std::vector<SliceRange> backward_parts(const PolicyModel::Packed& policy);
 class DeviceGradients {
  public:
   virtual ~DeviceGradients() = default;
-  // Calls of begin_part() and end_part() enclose all that is added to a part. Every micro-batch has
+  // begin_part() and end_part() enclose everything that is added to a part. Every micro-batch has
   // every part once.
   virtual void begin_part(std::size_t part) = 0;
   virtual void end_part() = 0;
@@ -34,11 +34,11 @@ class DeviceGradients {
 };
 
 /// The backward pass of one micro-batch. Products of gradients are cuda::product on transposed
-/// operands. All else is fp32. Every sum runs in one order, so that the bits depend on the
-/// micro-batch only.
+/// operands. All else is fp32. Every sum has a fixed order, so the bits depend on the micro-batch
+/// only.
 class DeviceBackward {
  public:
-  /// `gradients` receives the gradients of the weights. It is null where only states() is called.
+  /// `gradients` receives the gradients of the weights. It is null if only states() is called.
   DeviceBackward(const OnDevice& policy, DeviceBackend& backend, const PackedSequences& sequences,
                  DeviceGradients* gradients);
 
@@ -48,21 +48,21 @@ class DeviceBackward {
     std::span<const std::int64_t> rows;                    ///< [M] the rows that predict targets
     std::span<const std::int32_t> targets;                 ///< [M]
     const float *lse, *entropy, *normed;                   ///< [M], [M], [M, hidden]
-    const float *dlogprob = nullptr, *dentropy = nullptr;  ///< [M] the loss's derivative
+    const float *dlogprob = nullptr, *dentropy = nullptr;  ///< [M] derivatives of the loss
   };
-  /// Computes the gradient by `hidden` [n, hidden], the last block's output. It stays in this
-  /// object.
+  /// Computes the gradient with respect to `hidden` [n, hidden], the last block's output. It stays
+  /// in this object.
   void head(const float* hidden, const Predictions& predictions, float scale);
-  /// Computes only the gradient by the head's inputs `normed`, [M, hidden], which stays in the
-  /// arena. A row's bits depend on that row only.
+  /// Computes only the gradient with respect to the head's inputs `normed`, [M, hidden], which
+  /// stays in the arena. A row's bits depend on that row only.
   float* states(const Predictions& predictions, float scale);
-  /// Takes the gradient through a block. Blocks must come from the last to the first.
+  /// Backpropagates through a block. Blocks must come from the last to the first.
   void block(std::size_t i, const BlockRows<DeviceBackend::Rows>& rows);
   void embedding(std::span<const std::int32_t> tokens);
 
  private:
   using Rows = DeviceBackend::Rows;
-  /// A product, and the gradient by its output.
+  /// A product, and the gradient with respect to its output.
   struct Through {
     const Linear& linear;
     const float* dy;  ///< [n, outputs]
@@ -73,13 +73,13 @@ class DeviceBackward {
   float* zeros(std::int64_t rows, std::int64_t width);
   kernels::ExecutionContext& context() { return backend_->context(); }
   kernels::cuda::Rows16 turned(const float* x, std::int64_t rows, std::int64_t width);
-  /// The gradient by x [n, inputs] of several products of the same x, that is the sum of their dy
-  /// W. Adds their gradients by W and bias.
+  /// The gradient with respect to x [n, inputs] of several products of the same x: the sum of their
+  /// dy W. Adds their gradients with respect to W and bias.
   float* linears(const float* x, std::span<const Through> all);
   void weights(const Linear& linear, std::int64_t first_output, const float* dy,
                const kernels::cuda::Rows16& turned_x);
   void inputs(const Linear& linear, const float* dy, std::int64_t rows, float* dx);
-  /// Writes the gradient by x, the norm's input, into dx, or with `added` adds it to dx.
+  /// Writes the gradient with respect to the norm's input x into dx, or with `added` adds it to dx.
   void norm(const Norm& norm, const float* x, std::int64_t rows, const float* dy, float* dx,
             bool added);
   struct Heads {
@@ -92,7 +92,7 @@ class DeviceBackward {
   kernels::cuda::AttentionTiles tiles_{};
   DeviceGradients* gradients_;
   std::int64_t n_;
-  float* dx_ = nullptr;  ///< [n, hidden] gradient by the rows between two blocks
+  float* dx_ = nullptr;  ///< [n, hidden] gradient with respect to the rows between two blocks
 };
 
 }  // namespace rollcall::model

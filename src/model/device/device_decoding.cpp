@@ -18,8 +18,8 @@ namespace cuda = kernels::cuda;
 static_assert(device_sizes::kStepRow == sizeof(kernels::AttentionRow) + 3 * sizeof(std::int32_t));
 static_assert(device_sizes::kDrawRow == sizeof(void*) + sizeof(float) + sizeof(std::int32_t));
 
-/// Pages are allocated in chunks, of which this many fill the device's memory. Each allocation
-/// waits for all queued work, so that there should be few.
+/// Pages are allocated in chunks, this many of which fill the device's memory. Each allocation
+/// waits for all queued work, so there should be few.
 constexpr std::int64_t kChunks = 128;
 
 AlignedArray<std::byte> device_pages(std::size_t bytes) {
@@ -27,7 +27,7 @@ AlignedArray<std::byte> device_pages(std::size_t bytes) {
   return AlignedArray<std::byte>(std::span(memory.get(), bytes), memory);
 }
 
-/// u in [0, 1) in fp32. A number that would round to 1 stays below 1.
+/// u in [0, 1) in fp32. A number that would round to 1 becomes the largest float below 1.
 float below_one(double u) { return std::min(float(u), std::nextafter(1.0F, 0.0F)); }
 
 /// What the graphs of a session read and write. It keeps its addresses, because graphs contain
@@ -41,7 +41,7 @@ struct GraphMemory {
   float* hidden;                   ///< [most_rows, hidden]
   DeviceArena::Mark before_draws;  ///< draws take memory from here on
 
-  /// `page_bytes`: of a page in all layers.
+  /// `page_bytes`: bytes of a page over all layers.
   GraphMemory(DeviceBackend& backend, const ModelConfig& config, std::int64_t most_rows,
               std::int64_t page_bytes)
       : GraphMemory(backend.device(), reserved(backend.arena(), config, most_rows),
@@ -152,8 +152,8 @@ class DeviceDecoding final : public DecodeEngine {
  private:
   std::int64_t filled(std::int64_t rows) const { return std::min(filled_rows(rows), most_rows_); }
 
-  /// Sends one row of each sequence, and rows that fill up the graph. Those have token 0, each at
-  /// its own place of a page that is used for nothing else.
+  /// Sends one row of each sequence, and rows that pad the graph. Those have token 0, each at its
+  /// own position in a page that serves no other purpose.
   PassRows send(const StepRows& rows) {
     const auto own = rows.rows();
     const auto count = std::size_t(filled(std::int64_t(own.size())));
@@ -181,7 +181,7 @@ class DeviceDecoding final : public DecodeEngine {
     const float* u;
     const std::int32_t* none;  ///< targets of -1, for columns without a target
   };
-  /// Sends the inputs of draws. Draws that only fill up the graph have the first draw's state.
+  /// Sends the inputs of draws. Draws that only pad the graph have the first draw's state.
   Sent send(std::span<const SampleRequest> draws, std::int64_t count) {
     std::vector<const float*> hidden(static_cast<std::size_t>(count), draws.front().hidden);
     std::vector<float> u(hidden.size());

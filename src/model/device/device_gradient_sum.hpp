@@ -52,7 +52,7 @@ struct ShareLayout {
   }
 };
 
-/// Device memory for `count` elements, at least one. `what` names it where there is no room.
+/// Device memory for `count` elements, at least one. If there is no room, the error names `what`.
 template <class T>
 std::shared_ptr<T> take_device(std::int64_t count, const char* what) {
   const auto memory =
@@ -70,10 +70,10 @@ struct DeviceWindow {
   std::int64_t size = 0;
 };
 
-/// The sum of micro-batches' gradients in fixed point, of which each rank keeps its share. A
-/// micro-batch's gradient comes one part of the model after another. With several ranks a part is
-/// summed in memory of its own, which begins as this rank's share of it and goes to all ranks'
-/// shares at the part's end; so begin_part() and end_part() are collective.
+/// The fixed-point sum of micro-batches' gradients. Each rank keeps its share of it. A
+/// micro-batch's gradient arrives one part of the model at a time. With several ranks, a part is
+/// summed in separate memory, which starts as this rank's share of the part and goes to all ranks'
+/// shares when the part ends. begin_part() and end_part() are therefore collective.
 class DeviceGradientSum final : public DeviceGradients {
  public:
   /// `shares` and `ranks` are kept by reference.
@@ -90,7 +90,7 @@ class DeviceGradientSum final : public DeviceGradients {
 
   SumExponents& exponents() { return exponents_; }
   const SumExponents& exponents() const { return exponents_; }
-  /// Ends the sum, as SumExponents::decide. Collective.
+  /// Ends the sum as SumExponents::decide does. Collective.
   SumOutcome decide(Collectives& ranks);
   /// After `ready`: the share's gradient in fp32, window by window: see(range, values). Elements
   /// between slices are 0.
@@ -117,7 +117,7 @@ class DeviceGradientSum final : public DeviceGradients {
   std::vector<std::int64_t> sum_exponents_;  ///< [slices] exponents of the finished sum
   LayoutRange part_range_;                   ///< the elements of the current part
   std::shared_ptr<std::int64_t> sum_;        ///< [share] sums of this rank's share
-  std::shared_ptr<std::int64_t> part_;       ///< [part] current sums, where there are other ranks
+  std::shared_ptr<std::int64_t> part_;       ///< [part] current sums, if there are other ranks
   std::shared_ptr<float> largest_;           ///< [slices] largest |element| of a micro-batch's part
 };
 

@@ -12,9 +12,9 @@
 
 namespace rollcall::model {
 
-/// The number of rows that launches of `rows` rows are filled up to, so that few graphs serve all
-/// numbers. It is a multiple of a quarter of the next power of two, or of a product's tile where
-/// that is smaller.
+/// The number of rows to which a launch of `rows` rows is padded, so that few graphs cover all
+/// numbers. It is a multiple of a quarter of the next power of two, or of a product's tile if the
+/// tile is smaller.
 std::int64_t filled_rows(std::int64_t rows);
 
 /// The graphs of one policy, found by the kind of work and the number of rows. All other arguments

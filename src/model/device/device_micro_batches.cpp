@@ -138,7 +138,7 @@ DeviceMicroBatches::Run DeviceMicroBatches::begin(const PolicyModel& policy,
   return run;
 }
 
-/// Computes the columns of all targets, and the normed states that they are predicted from. All of
+/// Computes the columns of all targets, and the normed states from which they are predicted. All of
 /// them stay on the device.
 void DeviceMicroBatches::read_columns(const Run& run, const float* hidden, double temperature) {
   const std::int64_t width = run.policy.view.config.hidden_size,
@@ -268,8 +268,8 @@ void DeviceMicroBatches::logprob_by_state(const PolicyModel& policy, const Micro
   device_.recycle();
 }
 
-/// The number of last blocks whose rows stay from the forward to the backward pass. Those before
-/// them are computed again. The choice changes time and memory, but no bits.
+/// How many of the last blocks keep their rows from the forward pass for the backward pass. The
+/// rows of earlier blocks are recomputed. The choice affects time and memory, but not the bits.
 std::int64_t DeviceMicroBatches::kept_blocks(const ModelConfig& c, std::int64_t n) {
   if (kept_bytes_ < 0) kept_bytes_ = cuda::free_bytes() / 2;
   return std::clamp<std::int64_t>(kept_bytes_ / device_block_bytes(c, n), 1, c.num_hidden_layers);
@@ -301,7 +301,7 @@ Columns DeviceMicroBatches::forward_backward(const PolicyModel& policy,
   const Run run = begin(policy, micro_batch);
   float* const inputs = arena.take<float>((first_kept + 1) * n * width);
 
-  // The forward pass. Of a block that is not kept, its input stays.
+  // The forward pass. For a block that is not kept, only the input stays.
   using Rows = DeviceBackend::Rows;
   std::vector<BlockRows<Rows>> kept;
   const Rows embedded =

@@ -1,5 +1,5 @@
 // AdamW on the device. The gradient of a micro-batch is summed into the ranks' shares one part of
-// the model after another, and the new weights come from the shares to all ranks window by window.
+// the model at a time, and the new weights go from the shares to all ranks window by window.
 #include "base/errors/error.hpp"
 #include "model/device/device_gradient_sum.hpp"
 #include "model/train/policy_optimizer.hpp"
@@ -29,7 +29,7 @@ class WeightGather {
         checksum_(take_device<std::int64_t>(1, device_items::kWay)) {}
 
   /// All weights in fp32, whole rows of a matrix at a time: see(slice, first, values, count).
-  /// `share`: this rank's share, on the device. Collective. Throws ProtocolError where the ranks
+  /// `share`: this rank's share, on the device. Collective. Throws ProtocolError if the ranks
   /// received different weights.
   template <class See>
   void each(const float* share, const See& see);

@@ -1,5 +1,5 @@
-// Copies a policy to the device: panels as one piece, norms and biases gathered, and an embedding
-// that is not the head as well is rounded on the device.
+// Copies a policy to the device: panels in one piece, norms and biases gathered, and the embedding
+// rounded on the device unless it is also the head.
 #include "model/device/device_policy.hpp"
 
 #include "model/train/policy_optimizer.hpp"
@@ -94,7 +94,7 @@ void OnDevice::copy(Device& device, const PolicyModel::Packed& host) {
     floats.resize(floats.size() + std::size_t(padded(count) - count));
   });
   cuda::copy_to_device(context, vectors(), floats.data(), floats.size() * sizeof(float));
-  device.wait();  // until the host's memory may change
+  device.wait();  // the host's memory may change after this
   if (!view.config.tie_word_embeddings) copy_embedding(device, host);
   revision = host.revision;
 }

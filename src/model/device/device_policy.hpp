@@ -8,8 +8,7 @@
 
 namespace rollcall::model {
 
-/// A copy of the packed weights on the device. Its layers are those of the host with other
-/// pointers.
+/// A copy of the packed weights on the device. Its layers are the host's with device pointers.
 struct OnDevice {
   PolicyModel::Packed view;  ///< config, layers, final_norm and head only
   kernels::cuda::Rows16 embedding{};
@@ -18,8 +17,8 @@ struct OnDevice {
 
   OnDevice(Device& device, const PolicyModel::Packed& host);
   void copy(Device& device, const PolicyModel::Packed& host);  ///< copies the weights again
-  /// Takes over new weights of a slice of the layout from its element `first` on. They are in fp32
-  /// on the device, and whole rows of a matrix.
+  /// Takes new weights for a slice of the layout, from its element `first` on. They are fp32 on the
+  /// device, and for a matrix they are whole rows.
   void put(Device& device, std::size_t slice, std::int64_t first, const float* values,
            std::int64_t count) const;
   /// All that differs between versions, as one piece of memory.
@@ -48,7 +47,7 @@ struct OnDevice {
 };
 
 /// The policy on the device, copied if the host has a newer revision. The host's panels may change
-/// afterwards. The caller holds a turn of the device.
+/// afterwards. The caller holds a turn on the device.
 const OnDevice& on_device(Device& device, const PolicyModel::Packed& host);
 
 inline kernels::cuda::Rows16 rows_of(const Linear& linear) {

@@ -1,4 +1,4 @@
-// Private to the model: what a pass on the device reads of its rows.
+// Private to the model: what a pass on the device reads about its rows.
 #pragma once
 
 #include "model/device/device.hpp"
@@ -11,8 +11,8 @@
 namespace rollcall::model {
 
 /// The rows of a pass, with pointers to device memory. A place is where a row's keys and values are
-/// stored. The first `rows` places are those of the rows in order. Further places are second ones of
-/// some rows.
+/// stored. The first `rows` places are those of the rows in order. Further places are second copies
+/// of some rows.
 struct PassRows {
   std::int64_t rows = 0, stored = 0;                           ///< rows, and places for them
   const std::int32_t *tokens = nullptr, *positions = nullptr;  ///< [rows]

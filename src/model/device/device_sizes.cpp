@@ -61,7 +61,7 @@ std::int64_t through(std::int64_t rows, std::int64_t inputs,
          std::max(weights + biases, biases + (all.size() > 1 ? floats(rows, inputs) : 0) + back);
 }
 
-/// Bytes of the logits of some rows and of what is computed from them.
+/// Bytes of the logits of some rows and of everything computed from them.
 std::int64_t head_bytes(const ModelConfig& c, std::int64_t rows) {
   const std::int64_t count = std::min(rows, kHeadRows);
   return 2 * floats(count, c.hidden_size) + halves(count, c.hidden_size) +
@@ -71,7 +71,7 @@ std::int64_t head_bytes(const ModelConfig& c, std::int64_t rows) {
          piece(cuda::column_floats(count, c.vocab_size) * kFloat);
 }
 
-/// Bytes of the head's gradient by its inputs, and `with_weights` by its weights.
+/// Bytes of the head's gradient with respect to its inputs and, `with_weights`, to its weights.
 std::int64_t state_bytes(const ModelConfig& c, std::int64_t m, bool with_weights) {
   const std::int64_t hidden = c.hidden_size, outputs = std::min(kHeadOutputs, c.vocab_size);
   const std::int64_t both = 2 * floats(m, hidden) + floats(m, outputs) + halves(m, hidden),
@@ -187,7 +187,7 @@ std::int64_t device_scratch_bytes(const ModelConfig& c, std::int64_t rows) {
 }
 
 std::int64_t device_upload_bytes(const ModelConfig& c, std::int64_t rows) {
-  // Sequences are taken to have kMicroBatchSequence rows, which are stored a second time in the
+  // Sequences are assumed to have kMicroBatchSequence rows, which are stored a second time in the
   // first pages of the sequences that continue them. Eight other sequences attend to them.
   const std::int64_t each =
       (1 + kernels::kPageKeys / kMicroBatchSequence) * std::int64_t(sizeof(kernels::AttentionRow)) +

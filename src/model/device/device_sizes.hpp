@@ -1,4 +1,4 @@
-// The memory of a device that src/model/device takes, computed from shapes only. The code that
+// The device memory that src/model/device takes, computed from shapes only. The code that
 // takes it and the code that plans it use the same functions. All numbers are bytes unless stated
 // otherwise.
 #pragma once
@@ -10,14 +10,14 @@
 namespace rollcall::model {
 
 namespace device_sizes {
-constexpr std::int64_t kHeadRows = 256;  ///< rows whose logits exist at one time
-/// Tokens of the vocabulary whose logits a backward pass has at one time.
+constexpr std::int64_t kHeadRows = 256;  ///< rows whose logits exist at a time
+/// Tokens of the vocabulary whose logits a backward pass holds at a time.
 constexpr std::int64_t kHeadOutputs = 2048;
 /// Plans assume that the sequences of a micro-batch have at least this many rows on average.
 constexpr std::int64_t kMicroBatchSequence = 16;
-/// Floats of a weight's gradient that exist at one time.
+/// Floats of a weight's gradient that exist at a time.
 constexpr std::int64_t kWeightFloats = std::int64_t(1) << 24;
-/// Elements of a share, or of all weights, that are converted at one time.
+/// Elements of a share, or of all weights, that are converted at a time.
 constexpr std::int64_t kWindow = std::int64_t(1) << 22;
 constexpr std::int64_t kChunk = std::int64_t(1) << 20;  ///< size of buffers for uploads
 constexpr std::int64_t kAlign = 256;  ///< pieces of an arena begin at multiples of this
@@ -38,11 +38,11 @@ constexpr const char *kWeights = "weights in bf16", *kShare = "share of weights,
                      *kUpload = "tokens and tables";
 }  // namespace device_items
 
-/// Bytes of a policy's weights as its device reads them.
+/// Bytes of a policy's weights as the device reads them.
 struct DeviceWeightBytes {
-  std::int64_t panels = 0;   ///< matrices in bf16, rows filled up to whole steps
+  std::int64_t panels = 0;   ///< matrices in bf16, rows padded to whole steps
   std::int64_t vectors = 0;  ///< norms and biases in fp32, aligned to 16 bytes
-  std::int64_t table = 0;    ///< the embedding, unless it is the head as well
+  std::int64_t table = 0;    ///< the embedding, unless it is also the head
   std::int64_t angles = 0;   ///< cosines and sines of rotary embeddings, the same in all versions
   std::int64_t changing() const { return panels + vectors + table; }
   std::int64_t all() const { return changing() + angles; }
@@ -62,9 +62,9 @@ struct DeviceOptimizerSizes {
 DeviceOptimizerSizes device_optimizer_sizes(const WeightLayout& layout, std::int64_t layers,
                                             std::int64_t share, int ranks);
 
-/// The shape of a micro-batch's passes. `kept` is the number of blocks whose rows stay from the
-/// forward to the backward pass, or 0 where there is no backward pass. `states` means the backward
-/// pass of the head only.
+/// The shape of a micro-batch's passes. `kept` is the number of blocks whose rows are kept from the
+/// forward pass for the backward pass, or 0 if there is no backward pass. `states` means the
+/// backward pass of the head only.
 struct DeviceMicroBatchShape {
   std::int64_t rows = 0, targets = 0, sequences = 0, kept = 0;
   bool states = false;

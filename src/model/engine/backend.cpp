@@ -9,8 +9,8 @@
 namespace rollcall::model {
 namespace {
 
-/// Floats per row between two residual adds, for the larger one of the attention half and the MLP
-/// half of a block.
+/// Floats per row between two residual adds, for the larger of a block's attention half and MLP
+/// half.
 std::int64_t scratch_width(const ModelConfig& c) {
   const std::int64_t q = c.num_attention_heads * c.head_dim,
                      kv = c.num_key_value_heads * c.head_dim, norms = c.qk_norm ? q + kv : 0;
@@ -36,8 +36,7 @@ std::int64_t head_floats(const ModelConfig& c, std::int64_t rows, bool logits) {
          32;
 }
 
-// The least size of a part of an operation that is worth a second thread, which is some
-// microseconds of work.
+// The smallest part of an operation that is worth a second thread: some microseconds of work.
 constexpr std::int64_t kLeastElements = 8192;
 constexpr std::int64_t kLeastWeights = 16384;  // weights of a part, if x is one row
 constexpr std::int64_t kPanelUnit = 6;  // a multiple of the panels that each set computes at once

@@ -84,7 +84,7 @@ class Backend {
 
  private:
   Rows take(std::int64_t width) { return {scratch_.take(n_ * width), width}; }
-  Rows add(Rows x, Rows y);  ///< x + y, in the place of x, or of y where rows are kept
+  Rows add(Rows x, Rows y);  ///< x + y, in place of x, or in place of y if rows are kept
   void normalise(const float* x, std::int64_t n, const Norm& norm, float* y);
 
   Team* team_;

@@ -1,5 +1,5 @@
-// Private to the model: the interfaces that a decode session and a micro-batch runner compute
-// through. One implementation uses the host's threads, another one a CUDA device. The policy's
+// Private to the model: the interfaces through which a decode session and a micro-batch runner
+// compute. One implementation uses the host's threads, another one a CUDA device. The policy's
 // numerics choose between them.
 #pragma once
 
@@ -18,7 +18,7 @@ inline bool runs_on_device(const PolicyModel::Packed& policy) {
   return policy.kernels->numerics == std::string_view(kernels::kCudaBf16Sliced8);
 }
 
-/// A token to be sampled from what a hidden state predicts.
+/// A token to be sampled from the distribution that a hidden state predicts.
 struct SampleRequest {
   const float* hidden;  ///< [hidden_size] before the final norm
   double u;             ///< the random number, in [0, 1)
@@ -31,7 +31,7 @@ class DecodeEngine {
  public:
   virtual ~DecodeEngine() = default;
   virtual PageMemory page_memory() = 0;
-  virtual std::int64_t most_page_bytes() const = 0;  ///< bound of the memory for pages
+  virtual std::int64_t most_page_bytes() const = 0;  ///< bound on the memory for pages
   /// Copies at least the first `count` positions of a page, in all layers.
   virtual void copy_positions(const std::byte* from, std::int64_t count, std::byte* to) = 0;
   /// Output of the last block, before the final norm: [n, hidden], valid until the next call.
@@ -43,13 +43,13 @@ class DecodeEngine {
 };
 
 /// An engine for policies of this one's shape and for steps of at most `rows` rows. Throws
-/// ConfigError where no token can be sampled with these settings.
+/// ConfigError if no token can be sampled with these settings.
 std::unique_ptr<DecodeEngine> make_decode_engine(const PolicyModel::Packed& policy,
                                                  const SamplingParams& sampling, Team& team,
                                                  std::int64_t rows);
 
-/// Receives the gradients by the states of targets [first, first + count): [count, hidden], valid
-/// during the call. The calls come in ascending order.
+/// Receives the gradients with respect to the states of targets [first, first + count): [count,
+/// hidden], valid during the call. The calls come in ascending order.
 using VisitStates =
     std::function<void(std::size_t first, std::size_t count, const float* gradients)>;
 
@@ -64,7 +64,8 @@ class MicroBatchEngine {
                                               double temperature) = 0;
   virtual TargetDraws draw_targets(const PolicyModel& policy, const MicroBatch& micro_batch,
                                    double temperature, const TargetDrawing& drawing) = 0;
-  /// Visits the gradients by states that MicroBatchRunner::logprob_gradients() sums.
+  /// Visits the gradients with respect to the states, which MicroBatchRunner::logprob_gradients()
+  /// sums.
   virtual void logprob_by_state(const PolicyModel& policy, const MicroBatch& micro_batch,
                                 double temperature, const VisitStates& visit) = 0;
   virtual Columns forward_backward(const PolicyModel& policy, const MicroBatch& micro_batch,

@@ -12,7 +12,7 @@
 
 namespace rollcall::model {
 
-/// A matrix W [outputs, inputs] with its bias. It is there in two forms: as packed panels for the
+/// A matrix W [outputs, inputs] with its bias. It exists in two forms: as packed panels for the
 /// forward kernels, and row-major for the products of the backward pass. A policy without trained
 /// weights has no row-major form.
 struct Linear {
@@ -36,11 +36,11 @@ struct Layer {
   Linear q, k, v, o, gate, up, down;
 };
 
-/// The embedding [V, hidden]. Its rows are in the weights, or in a copy that has the type of the
-/// files it came from.
+/// The embedding [V, hidden]. Its rows are in the weights, or in a copy with the type of the files
+/// that it came from.
 struct Embedding {
   const float* weights = nullptr;
-  AlignedArray<std::uint16_t> halves;  ///< bf16; empty where `weights` is set
+  AlignedArray<std::uint16_t> halves;  ///< bf16; empty if `weights` is set
   AlignedFloats floats;
   std::int64_t width = 0;
 
@@ -58,7 +58,7 @@ struct Embedding {
 /// A part of the layout that is packed separately: some rows of a matrix, or weights that the
 /// kernels read unpacked.
 struct PackedPart {
-  const Linear* linear = nullptr;  ///< null where there is nothing to pack
+  const Linear* linear = nullptr;  ///< null if there is nothing to pack
   std::int64_t first = 0, rows = 0;
   std::byte* panels = nullptr;
 };
@@ -78,10 +78,10 @@ struct PolicyModel::Packed {
   Norm final_norm;
   Linear head;            ///< has the embedding's slice when the embeddings are tied
   Embedding embedding;    ///< slice 0
-  AlignedFloats vectors;  ///< norms and biases, where `weights` is null
+  AlignedFloats vectors;  ///< norms and biases, if `weights` is null
   std::vector<PackedPart> parts;
   std::vector<std::int64_t> cuts;     ///< [parts + 1] offsets in the layout
-  std::vector<std::uint8_t> renewed;  ///< [parts] 1 where a part is packed for the next version
+  std::vector<std::uint8_t> renewed;  ///< [parts] 1 if a part is packed for the next version
   std::uint64_t revision = 0;         ///< how often renew() has packed
   mutable std::shared_ptr<OnDevice> on_device;
 };
@@ -108,7 +108,7 @@ inline PageShape page_shape(const PolicyModel::Packed& policy) {
   return {policy.kernels, head_shape(policy)};
 }
 
-/// The factor of logits. The columns of greedy sampling (temperature 0) are those at temperature 1.
+/// The factor on logits. Greedy sampling (temperature 0) has the columns of temperature 1.
 inline float inverse_temperature(double temperature) {
   return temperature > 0.0 ? float(1.0 / temperature) : 1.0F;
 }

@@ -43,8 +43,7 @@ PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShap
   }
 }
 
-/// Two sequences have the positions in common up to the end of the last sequence that is on both
-/// paths from the root.
+/// Two sequences share positions up to the end of the last sequence on both paths from the root.
 std::int64_t PackedSequences::alike(std::size_t sequence, std::size_t other) const {
   auto a = std::int64_t(sequence), b = std::int64_t(other);
   while (a != b && a >= 0 && b >= 0) {  // parents come before their children
@@ -104,7 +103,7 @@ void expect_micro_batch(const PolicyModel::Packed& policy, const MicroBatch& mic
   };
   expect(micro_batch.parents.empty() || micro_batch.parents.size() == sequences,
          "every sequence has a parent or none");
-  std::vector<std::int64_t> lengths;  // of the sequences, each with all rows that come before it
+  std::vector<std::int64_t> lengths;  // of the sequences, each including all rows before it
   for (std::size_t s = 0; s < sequences; ++s) {
     const std::int64_t parent = parent_of(s);
     expect(parent < std::int64_t(s) && (parent < 0 || own_length(std::size_t(parent)) > 0),

@@ -23,7 +23,7 @@ class KeyValues {
   /// so threads may store different units.
   virtual std::int64_t units() const = 0;
   virtual void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) = 0;
-  /// A row that is stored in a second place, too.
+  /// A row that is also stored in a second place.
   struct Again {
     std::int32_t row;
     kernels::AttentionRow place;  ///< the second place: its last position is that of the row
@@ -48,12 +48,12 @@ class PackedSequences : public KeyValues {
   void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) override;
   /// The rows of other sequences that are stored again, in the first own page of a sequence.
   std::vector<Again> again() const override;
-  /// [n] each row's position in its sequence, with what comes before the sequence counted.
+  /// [n] each row's position in its sequence, counting what comes before the sequence.
   std::span<const std::int32_t> positions() const { return positions_; }
 
-  /// A sequence: its own rows, and the number of rows of others that come before them.
+  /// A sequence: its own rows, and the number of rows from others that come before them.
   struct Stretch {
-    std::int64_t parent, before, begin, rows;  ///< parent: -1 where there is no parent
+    std::int64_t parent, before, begin, rows;  ///< parent: -1 if there is no parent
     std::int64_t length() const { return before + rows; }
     std::int64_t shared_pages() const { return before / kernels::kPageKeys; }
     std::int64_t own_pages() const { return kernels::pages_of(length()) - shared_pages(); }
@@ -72,7 +72,7 @@ class PackedSequences : public KeyValues {
   void gather(std::size_t sequence, const float* from, std::int64_t width, float* into) const;
 
  private:
-  /// The number of first positions that two sequences have in common.
+  /// The number of leading positions that two sequences share.
   std::int64_t alike(std::size_t sequence, std::size_t other) const;
 
   std::vector<Stretch> stretches_;  ///< [S]

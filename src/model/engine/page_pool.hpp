@@ -35,7 +35,7 @@ class PagePool {
   std::int64_t taken() const { return taken_; }
   /// Takes a page with undefined contents. The caller makes sure that one is free.
   Page take();
-  /// Raises the bound to `pages` where it is lower, because one sequence always has room.
+  /// Raises the bound to `pages` if it is lower, because one sequence always has room.
   void admit(std::int64_t pages) { limit_ = std::max(limit_, pages); }
 
  private:

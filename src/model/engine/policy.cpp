@@ -24,7 +24,7 @@ std::shared_ptr<const RotaryTable> shared_rotary_table(const ModelConfig& config
   return last;
 }
 
-/// Bytes of a packed matrix, rounded up so that the next one is aligned as well.
+/// Bytes of a packed matrix, rounded up so that the next one is aligned too.
 std::int64_t aligned_bytes(const kernels::KernelSet& kernels, std::int64_t outputs,
                            std::int64_t inputs) {
   return (kernels.packed_bytes(outputs, inputs) + 63) / 64 * 64;
@@ -300,7 +300,7 @@ void PolicyModel::renew_part(std::size_t part) {
 std::int64_t packed_bytes(const ModelConfig& config, const kernels::KernelSet& kernels) {
   const WeightLayout layout = weight_layout(config);
   std::int64_t bytes = 0;
-  // An embedding that is not the head as well is only looked up.
+  // An embedding that is not also the head is only looked up.
   for (std::size_t i = config.tie_word_embeddings ? 0 : 1; i < layout.slices.size(); ++i) {
     const auto& shape = layout.slices[i].shape;
     if (shape.size() == 2) bytes += aligned_bytes(kernels, shape[0], shape[1]);

@@ -26,7 +26,7 @@ struct KvPages {
     pages.push_back(std::move(page));
   }
   void clear() { *this = KvPages(); }
-  /// The pages of the first `positions` positions, shared with these.
+  /// The pages of the first `positions` positions, shared with this object.
   KvPages first(std::int64_t positions) const {
     KvPages part;
     for (std::int64_t page = 0; page < kernels::pages_of(positions); ++page)
@@ -67,8 +67,8 @@ class StepRows final : public KeyValues {
     last_ = nullptr;
   }
   /// Adds `count` positions from kv.computed on, whose pages have been taken; `token(position)`
-  /// gives their tokens. `alike` is the number of first positions that hold the same keys and values
-  /// as those of the piece before.
+  /// gives their tokens. `alike` is the number of leading positions that hold the same keys and
+  /// values as in the piece before.
   template <class Token>
   Piece add(KvPages& kv, std::int64_t count, const Token& token, std::int64_t alike = 0) {
     expect(count > 0, "a piece has rows");

@@ -6,7 +6,7 @@
 
 namespace rollcall::model {
 
-/// What a block computes, in its order. If the engine keeps the rows of a block, the backward pass
+/// What a block computes, in order. If the engine keeps the rows of a block, the backward pass
 /// reads them.
 template <class Rows>
 struct BlockRows {

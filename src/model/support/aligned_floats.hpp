@@ -49,7 +49,7 @@ class AlignedArray {
  private:
   static constexpr std::size_t kCacheLine = 64;
   struct Free {
-    std::shared_ptr<const void> owner{};  ///< null where the array owns its memory
+    std::shared_ptr<const void> owner{};  ///< null if the array owns its memory
     std::size_t block = 0;                ///< bytes taken from huge_blocks(), or 0
     void operator()(T* p) const {
       if (owner != nullptr) return;

@@ -1,4 +1,4 @@
-// Private to the model: scratch memory that is taken piece by piece and given back at once.
+// Private to the model: scratch memory that is taken piece by piece and given back all at once.
 #pragma once
 
 #include "base/errors/error.hpp"

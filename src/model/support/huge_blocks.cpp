@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kSmallPage = 4096;
 
-/// Unmapping can fail where it cuts a range in two and the system has no room for the new entry.
+/// Unmapping can fail if it cuts a range in two and the system has no room for the new entry.
 void unmap(std::byte* begin, std::size_t bytes) {
   if (bytes > 0 && ::munmap(begin, bytes) != 0) throw std::bad_alloc();
 }

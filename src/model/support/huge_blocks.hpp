@@ -19,7 +19,7 @@ inline constexpr bool kKeepsBlocks = true;
 
 /// Blocks whose sizes and addresses are multiples of kHugePage, with undefined contents. The mapped
 /// memory never exceeds what was in use, or reserved, at one time: an idle block serves requests of
-/// other sizes, or returns to the system before more memory is mapped. Where other memory is needed
+/// other sizes, or returns to the system before more memory is mapped. If other memory is needed
 /// instead, release_idle() returns all idle blocks. Shared between threads.
 class HugeBlocks {
  public:
@@ -31,8 +31,8 @@ class HugeBlocks {
   /// Throws std::bad_alloc.
   std::byte* take(std::size_t bytes);
   void give_back(std::byte* block, std::size_t bytes) noexcept;
-  /// Maps and touches `bytes` beyond what is in use, so that later requests of any sizes find them.
-  /// Throws std::bad_alloc.
+  /// Maps and touches `bytes` beyond what is in use, for later requests of any size. Throws
+  /// std::bad_alloc.
   void reserve(std::size_t bytes, const Threads& threads);
   void release_idle();
   std::size_t mapped() const;       ///< bytes in use and idle

@@ -47,8 +47,8 @@ void on_new_threads(int count, const std::function<void(int)>& part) {
     }
   };
   enum class Gate { closed, open, never };
-  std::atomic<Gate> gate{Gate::closed};  // Parts may wait for each other, so that none may
-                                         // begin before all have a thread.
+  std::atomic<Gate> gate{Gate::closed};  // Parts may wait for each other, so none may begin before
+                                         // all have a thread.
   const auto opened = [&](Gate to) {
     gate = to;
     gate.notify_all();

@@ -1,5 +1,5 @@
 // Threads that share one operation. Each computes some of the outputs. No sum is split between
-// threads, so that their number changes no bits.
+// threads, so their number changes no bits.
 #pragma once
 
 #include "base/errors/error.hpp"
@@ -36,12 +36,12 @@ struct Threads {
   }
 };
 
-/// A number of parts, and the size that all but the last of them have.
+/// A number of parts, and the size of all but the last of them.
 struct Parts {
   std::int64_t count, size;
 };
-/// Cuts `count` rows into parts of one size, such that all members of a team get about as many. The
-/// size is a multiple of 32, and exceeds `most` at most by rounding.
+/// Cuts `count` rows into parts of one size, such that all members of a team get about equally
+/// many. The size is a multiple of 32, and exceeds `most` only by rounding.
 constexpr Parts even_parts(std::int64_t count, std::int64_t most, int members) {
   constexpr std::int64_t unit = 32;
   const std::int64_t least = (count + std::max(most, unit) - 1) / std::max(most, unit),

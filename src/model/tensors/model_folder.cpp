@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kHead = "lm_head.weight";
 
-/// At most ten names, and the number of further ones.
+/// At most ten names, and how many more there are.
 std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 10;
   const std::vector<std::string> shown(
@@ -66,8 +66,8 @@ void check_shape(const Slice& slice, const TensorView& tensor, const std::string
       "the two files do not belong together", "copy both from the same model");
 }
 
-/// Checks that a head that is stored although it is tied equals the embedding. Of two different
-/// ones, transformers would use the stored head.
+/// Checks that a head that is stored although it is tied equals the embedding. If the two differ,
+/// transformers would use the stored head.
 void check_tied_head(const WeightFiles& files, const Slice& embedding) {
   const auto found = files.tensors().find(kHead);
   if (found == files.tensors().end()) return;

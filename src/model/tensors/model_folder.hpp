@@ -22,10 +22,10 @@ struct LoadedModel {
 };
 
 /// Throws InputError naming the file and the fault: missing file, unsupported key, missing or
-/// unknown tensor, other shape.
+/// unknown tensor, wrong shape.
 LoadedModel read_model_folder(const std::filesystem::path& folder);
-/// The same for a model that is computed with. Also throws InputError where a weight is not finite,
-/// naming its file and tensor.
+/// The same for a model that will be run. Also throws InputError if a weight is not finite, naming
+/// its file and tensor.
 LoadedModel read_finite_model(const std::filesystem::path& folder);
 
 /// The folder's model for forward passes only. It is packed directly from the files, without fp32
@@ -38,14 +38,14 @@ PolicyModel read_policy(const ModelConfig& config, const WeightFiles& files,
                         const std::set<std::string>& beside, const kernels::KernelSet* kernels,
                         const Threads& threads);
 
-/// config.json, with the end tokens of generation_config.json where there is one.
+/// config.json, with the end tokens of generation_config.json if there is one.
 ModelConfig read_folder_config(const std::filesystem::path& folder);
 
 /// The type that config.json gives for the stored weights ("bfloat16"): its key dtype, or
-/// torch_dtype before transformers 5. Empty where it has neither.
+/// torch_dtype before transformers 5. Empty if it has neither.
 std::string stored_dtype(const std::filesystem::path& folder);
 
-/// Throws InputError where a file's tensors are not those of `config` by name and shape.
+/// Throws InputError if a file's tensors are not those of `config` by name and shape.
 void check_model_files(const ModelConfig& config, const WeightFiles& files);
 
 /// The weights of `config` in fp32. Tensors in F32, BF16 or F16 are converted from the mapped files
@@ -55,8 +55,8 @@ AlignedFloats read_weights(const ModelConfig& config, const WeightFiles& files);
 
 /// The weights of `config` in fp32, from one safetensors file.
 AlignedFloats read_weights(const ModelConfig& config, const std::filesystem::path& file);
-/// Reads the weights of one safetensors file into existing memory [layout size]. When the file is
-/// refused for a name or a shape, the memory stays as it was.
+/// Reads the weights of one safetensors file into existing memory [layout size]. If the file is
+/// refused for a name or a shape, the memory is unchanged.
 void read_weights(const ModelConfig& config, const std::filesystem::path& file,
                   std::span<float> into);
 

@@ -26,7 +26,7 @@ static_assert(std::endian::native == std::endian::little,
               "the format is little-endian and so is every machine this runs on");
 
 constexpr std::size_t kHeaderLimit = 100'000'000;  // bytes, as in the reference implementation
-/// Elements of a mapped file that are in memory at one time, 16 MiB in fp32.
+/// Elements of a mapped file that are in memory at a time, 16 MiB in fp32.
 constexpr std::size_t kMappedElements = 4 << 20;
 
 struct DtypeName {
@@ -255,7 +255,7 @@ std::vector<std::int64_t> SafetensorsFile::integers(const std::string& name) con
   return values;
 }
 
-/// Copies elements of a tensor. Of a mapped file, only a part of them is in memory at one time.
+/// Copies elements of a tensor. Only part of a mapped file is in memory at a time.
 template <class Element>
 void SafetensorsFile::use(
     const TensorView& view, std::size_t first, std::span<Element> into,

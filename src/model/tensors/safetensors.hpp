@@ -37,7 +37,7 @@ class SafetensorsFile {
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::string& origin() const { return origin_; }
-  /// Throws InputError naming the most similar tensor where there is no such tensor.
+  /// Throws InputError naming the most similar tensor if there is no such tensor.
   const TensorView& tensor(const std::string& name) const;
   std::vector<float> floats(const std::string& name) const;           ///< from f32, bf16 or f16
   std::vector<std::int64_t> integers(const std::string& name) const;  ///< from i64

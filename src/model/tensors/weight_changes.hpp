@@ -11,7 +11,7 @@
 
 namespace rollcall::model {
 
-/// The number of a tensor's weights, and of those that moved.
+/// How many weights a tensor has, and how many of them moved.
 struct TensorChange {
   std::string name;
   std::int64_t count = 0, changed = 0;
@@ -27,14 +27,14 @@ bool moved(float before, float after, double tolerance);
 std::vector<TensorChange> changes(const WeightLayout& layout, std::span<const float> before,
                                   std::span<const float> after, double tolerance);
 
-/// Keeps the largest moves only: of `after - before` the share `keep` with the largest |value| over
+/// Keeps the largest moves only. The share `keep` of `after - before` with the largest |value| over
 /// the whole model stays, multiplied by `scale`, and all other weights of `after` return to
-/// `before` (update-selective merge of DLER, arXiv:2510.15110, with keep 0.25 and scale 0.7). Of
+/// `before` (update-selective merge of DLER, arXiv:2510.15110, with keep 0.25 and scale 0.7). Among
 /// equal moves the first ones in layout order stay.
 void keep_largest_changes(const WeightLayout& layout, std::span<const float> before, double keep,
                           double scale, std::span<float> after);
 
-/// sum += share * weights, by element and in double. A new sum is zeros.
+/// sum += share * weights, element by element, in double. A new sum starts as zeros.
 void add_share(std::span<const float> weights, double share, std::span<double> sum);
 
 }  // namespace rollcall::model

@@ -84,7 +84,8 @@ WeightFiles WeightFiles::open(const fs::path& folder) {
   return files;
 }
 
-/// Adds the tensors of `file`, which is called `name`. Each must be where the index has it.
+/// Adds the tensors of `file`, which is called `name`. Each must be in the file that the index
+/// says.
 void WeightFiles::add(const SafetensorsFile& file, const ShardIndex& index,
                       const std::string& name) {
   for (const auto& [tensor, view] : file.tensors()) {

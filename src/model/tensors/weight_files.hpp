@@ -12,19 +12,19 @@ namespace rollcall::model {
 
 /// The table in model.safetensors.index.json: tensor -> name of its file.
 using ShardIndex = std::map<std::string, std::string>;
-/// Throws InputError where there is no such table, where it has a tensor twice, and where a file is
-/// not a plain name beside the index.
+/// Throws InputError if there is no such table, if it has a tensor twice, or if a file is not a
+/// plain name beside the index.
 ShardIndex parse_shard_index(const std::string& text, const std::string& origin);
 
-/// Throws InputError where the folder has neither weights in one file nor an index of several.
+/// Throws InputError if the folder has neither weights in one file nor an index of several.
 void require_weights(const std::filesystem::path& folder);
 
 /// The files of a model, and a table of the tensors in all of them.
 class WeightFiles {
  public:
-  /// Opens model.safetensors, otherwise the files that model.safetensors.index.json names, which is
-  /// the order of transformers. Throws InputError naming a tensor that is missing, that is in two
-  /// files, or that is in a file but not in the index.
+  /// Opens model.safetensors, otherwise the files that model.safetensors.index.json names, in the
+  /// same order of preference as transformers. Throws InputError naming a tensor that is missing,
+  /// that is in two files, or that is in a file but not in the index.
   static WeightFiles open(const std::filesystem::path& folder);
   explicit WeightFiles(SafetensorsFile file);
   WeightFiles(WeightFiles&&) = default;  // a copy would point into the original

@@ -20,7 +20,7 @@ struct Slice {
   bool decay = false;  ///< whether weight decay applies: to matrices except embeddings and head
 };
 
-/// The slices of a model. They are a pure function of the config, so that order and offsets are the
+/// The slices of a model. They are a pure function of the config, so order and offsets are the
 /// same on every rank. Offsets are multiples of 16 floats.
 struct WeightLayout {
   std::vector<Slice> slices;

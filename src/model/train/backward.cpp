@@ -14,10 +14,10 @@ namespace {
 
 /// Outputs of a weight whose gradient one member computes at a time.
 constexpr std::int64_t kOutputs = 128;
-/// Tokens of the vocabulary whose logits have their gradients at one time.
+/// Tokens of the vocabulary whose logit gradients exist at a time.
 constexpr std::int64_t kHeadOutputs = 2048;
-/// The rows of a norm are cut into parts of about this many elements, whose gradients by the weight
-/// are summed separately. The cut depends on the shape only, and so do the bits.
+/// The rows of a norm are cut into parts of about this many elements, whose gradients with respect
+/// to the weight are summed separately. The cut depends on the shape only, and so do the bits.
 constexpr std::int64_t kNormElements = 32768;
 constexpr std::int64_t kLeast = 8192;  ///< elements that are worth a second thread
 
@@ -54,8 +54,8 @@ std::int64_t Backward::scratch_floats(const ModelConfig& c, const kernels::Kerne
   const std::int64_t turned = std::max({packed(w.hidden, w.inner), packed(w.inner, w.hidden),
                                         packed(w.q, w.hidden), packed(w.hidden, w.q)});
   const std::int64_t mlp = rows * (3 * w.inner + 2 * w.hidden) + packed(w.widest(), rows) + turned;
-  // Keys, values and their gradients come twice, because a sequence with a parent needs copies with
-  // the rows before it.
+  // Keys, values and their gradients count twice, because a sequence with a parent needs copies
+  // that include the rows before it.
   const std::int64_t attention =
       rows * (2 * w.q + 2 * w.kv + 4 * Arena::padded(w.kv) + 2 * w.hidden + w.q) +
       packed(w.widest(), rows) + turned;
@@ -81,7 +81,7 @@ Backward::Backward(const PolicyModel::Packed& policy, Backend& backend, PackedSe
   scratch_->give_back(0);
 }
 
-/// x^T packed. All outputs of a weight have this operand of their gradient in common.
+/// x^T packed. The gradients of all outputs of a weight share this operand.
 const void* Backward::packed_inputs(const float* x, std::int64_t rows, std::int64_t width) {
   const kernels::KernelSet& kernels = *policy_->kernels;
   void* packed = take_bytes(kernels.packed_bytes(width, rows));
@@ -166,7 +166,7 @@ void Backward::norm(const Norm& norm, const float* x, std::int64_t rows, const f
     const std::int64_t first = p * part, count = std::min(part, rows - first), at = first * width;
     float *sum = sums + p * width, *into = added ? made_[std::size_t(member)] : dx + at;
     std::fill_n(sum, width, 0.0F);
-    // One call takes at most kOutputs rows, because a member has memory for their gradients only.
+    // One call takes at most kOutputs rows, because a member has memory only for their gradients.
     for (std::int64_t row = 0; row < count; row += kOutputs) {
       const std::int64_t some = std::min(kOutputs, count - row), from = at + row * width;
       float* to = added ? into : into + row * width;
@@ -196,9 +196,8 @@ void Backward::add_missed(const Predictions& predictions, const ColumnGradient& 
 }
 
 /// The sum of share * log-prob over the missed tokens of a target has the derivative sum of share *
-/// (onehot - p). Its part with p is the same as that of the target's log-prob times their mass. So
-/// that mass is added to the target's derivative, and the onehot that comes with it is subtracted
-/// again.
+/// (onehot - p). Its p part is that of the target's log-prob times their mass. So that mass is
+/// added to the target's derivative, and the onehot that comes with it is subtracted again.
 void Backward::states(const Predictions& predictions, double temperature,
                       const ColumnGradient& derivative, float* dnormed, float* part) {
   const Linear& head = policy_->head;
@@ -279,8 +278,8 @@ void Backward::head(const float* hidden, const Predictions& predictions, double 
   norm(policy_->final_norm, part, m, dnormed, dnormed, false);
   std::fill_n(dx_, n_ * width, 0.0F);
   for (std::int64_t i = 0; i < m; ++i) {
-    // The last token of a sequence predicts the first tokens of all that continue it, so its row
-    // may occur several times.
+    // The last token of a sequence predicts the first tokens of all sequences that continue it, so
+    // its row may occur several times.
     float* to = dx_ + predictions.rows[std::size_t(i)] * width;
     for (std::int64_t c = 0; c < width; ++c) to[c] += dnormed[i * width + c];
   }

@@ -10,10 +10,10 @@
 
 namespace rollcall::model {
 
-/// Gradients of the weights by one micro-batch. They go to the sink as they are computed; an empty
-/// sink means that they are not wanted. Products of gradients are `linear` on transposed operands,
-/// in the numerics of the policy. All else is fp32. Every sum runs over rows in ascending order,
-/// whichever thread computes it, so that the bits depend on the micro-batch only.
+/// Gradients of one micro-batch with respect to the weights. They go to the sink as they are
+/// computed; an empty sink means that they are not wanted. Products of gradients are `linear` on
+/// transposed operands, in the numerics of the policy. All else is fp32. Every sum runs over rows
+/// in ascending order, whichever thread computes it, so the bits depend on the micro-batch only.
 class Backward {
  public:
   Backward(const PolicyModel::Packed& policy, Backend& backend, PackedSequences& sequences,
@@ -21,52 +21,53 @@ class Backward {
   /// Floats of `scratch` for these numbers of rows, targets and members of a team.
   static std::int64_t scratch_floats(const ModelConfig& config, const kernels::KernelSet& kernels,
                                      std::int64_t rows, std::int64_t targets, int members);
-  /// Floats of `scratch` where only states() is called.
+  /// Floats of `scratch` if only states() is called.
   static std::int64_t state_floats(const ModelConfig& config, const kernels::KernelSet& kernels,
                                    std::int64_t targets);
 
-  /// What the head's backward pass needs of its forward pass.
+  /// What the head's backward pass needs from its forward pass.
   struct Predictions {
     std::span<const std::int64_t> rows;     ///< [M] the rows that predict targets
     std::span<const std::int32_t> targets;  ///< [M]
     std::span<const float> lse, entropy;    ///< [M]
     const float* normed;                    ///< [M, hidden]
-    const float* logits = nullptr;          ///< [M, V], or null: computed again
-    // kept and missed are those of the whole micro-batch, of which the targets above are the targets
-    // from first_target on.
+    const float* logits = nullptr;          ///< [M, V], or null to have them recomputed
+    // kept and missed cover the whole micro-batch; the targets above begin at its target
+    // first_target.
     const KeptTokens* kept = nullptr;
     std::size_t first_target = 0;
     const MissedTokens* missed = nullptr;
   };
-  /// Computes the gradient by `hidden` [n, hidden], the last block's output. It stays in this
-  /// object.
+  /// Computes the gradient with respect to `hidden` [n, hidden], the last block's output. It stays
+  /// in this object.
   void head(const float* hidden, const Predictions& predictions, double temperature,
             const ColumnGradient& derivative);
-  /// Computes only the gradient by the head's inputs `normed`, [M, hidden], valid until the next
-  /// call. A row's bits depend on that row only.
+  /// Computes only the gradient with respect to the head's inputs `normed`, [M, hidden], valid
+  /// until the next call. A row's bits depend on that row only.
   const float* states(const Predictions& predictions, double temperature,
                       const ColumnGradient& derivative);
-  /// Takes the gradient through a block. Blocks must come from the last to the first.
+  /// Backpropagates through a block. Blocks must come from the last to the first.
   void block(std::size_t i, const BlockRows<Backend::Rows>& rows);
   void embedding(std::span<const std::int32_t> tokens);
 
  private:
   using Rows = Backend::Rows;
-  /// A product, and the gradient by its output.
+  /// A product, and the gradient with respect to its output.
   struct Through {
     const Linear& linear;
     const float* dy;  ///< [n, outputs]
   };
   float* take(std::int64_t rows, std::int64_t width) { return scratch_->take(rows * width); }
   void* take_bytes(std::int64_t bytes) { return scratch_->take((bytes + 3) / 4); }
-  /// The gradient by x [n, inputs] of several products of the same x, that is the sum of their dy
-  /// W. Their gradients by W and bias go to the sink.
+  /// The gradient with respect to x [n, inputs] of several products of the same x: the sum of their
+  /// dy W. Their gradients with respect to W and bias go to the sink.
   float* linears(const float* x, std::span<const Through> all);
-  /// Writes the gradient by `normed` into `dnormed`, with `part` [M, hidden] as scratch memory.
+  /// Writes the gradient with respect to `normed` into `dnormed`; `part` [M, hidden] is scratch
+  /// memory.
   void states(const Predictions& predictions, double temperature, const ColumnGradient& derivative,
               float* dnormed, float* part);
-  /// Adds the terms of the other tokens in each target's place to dlogits [rows, v], which belong
-  /// to the ids from `first` on. The target's own derivative contains their mass already.
+  /// Adds the terms of the other tokens at each target's position to dlogits [rows, v], which
+  /// belong to the ids from `first` on. The target's own derivative already contains their mass.
   static void add_missed(const Predictions& predictions, const ColumnGradient& derivative,
                          float scale, std::int64_t row, std::int64_t first, std::int64_t v,
                          float* dlogits);
@@ -76,7 +77,7 @@ class Backward {
   void bias(const Linear& linear, const float* dy);
   /// dx [rows, outputs] = dy [rows, linear.outputs] W.
   void inputs(const Linear& linear, const float* dy, std::int64_t rows, float* dx);
-  /// Writes the gradient by x, the norm's input, into dx, or with `added` adds it to dx.
+  /// Writes the gradient with respect to the norm's input x into dx, or with `added` adds it to dx.
   void norm(const Norm& norm, const float* x, std::int64_t rows, const float* dy, float* dx,
             bool added);
   struct Heads {
@@ -95,7 +96,8 @@ class Backward {
   const GradientSink* sink_;
   std::int64_t n_;
   std::vector<float*> turned_, made_;  ///< [member] operand and result of weights()
-  float* dx_ = nullptr;                ///< [n, hidden] gradient by the rows between two blocks
+  float* dx_ = nullptr;                ///< [n, hidden] gradient with respect to the rows between
+                                       ///< two blocks
 };
 
 }  // namespace rollcall::model

@@ -13,9 +13,9 @@
 
 namespace rollcall::model {
 
-/// A range of a model's weights, of which only some train. Its bit m_i is 1 where an earlier
-/// training moved weight i, and the gradient g becomes m * g (arXiv:2505.11711: reinforcement
-/// learning finetunes a subnetwork).
+/// A range of a model's weights, only some of which train. Its bit m_i is 1 if an earlier training
+/// run moved weight i, and the gradient g becomes m * g (arXiv:2505.11711: reinforcement learning
+/// finetunes a subnetwork).
 class GradientMask {
  public:
   /// A mask of [begin, end) of a layout, in which no weight trains yet. `begin` is a multiple of
@@ -30,7 +30,7 @@ class GradientMask {
   std::int64_t end() const { return end_; }
   std::int64_t trained() const;  ///< the number of weights that train
 
-  /// Zeroes the gradient [n] of weights that do not train. It begins at place `at` of the layout.
+  /// Zeroes the gradient [n] of weights that do not train. It begins at index `at` of the layout.
   void apply(std::int64_t at, std::span<float> gradient) const;
   /// Sets weights [n] that do not train back to the bits that they had before.
   void keep_frozen(std::int64_t at, std::span<const float> before, std::span<float> weights) const;

@@ -24,15 +24,15 @@ std::int64_t workspace_bytes(const ModelConfig& config, std::int64_t rows) {
          rows * (8 * config.head_dim + 3 * kernels::kPageKeys) * std::int64_t(sizeof(float));
 }
 
-/// What stays from the forward to the backward pass where there is room. All else is computed
-/// again. The choice changes time and memory, but no bits.
+/// What is kept from the forward pass for the backward pass if there is room. All else is
+/// recomputed. The choice affects time and memory, but not the bits.
 struct Kept {
   std::int64_t blocks = 0;  ///< the last blocks, whose rows stay; 0: no backward pass
   bool logits = false;
 };
 
-/// Bytes of a micro-batch's forward and backward pass where this is kept, with the inputs of the
-/// other blocks.
+/// Bytes of a micro-batch's forward and backward pass if this is kept, with the inputs of the other
+/// blocks.
 std::int64_t training_bytes(const ModelConfig& config, const kernels::KernelSet& kernels,
                             std::int64_t rows, int members, Kept kept) {
   const std::int64_t floats =
@@ -81,7 +81,7 @@ struct Memory {
     if (!fits(config, rows) || kept.blocks > 0) renew(config, rows, {});
     return *backend;
   }
-  /// The backend for training. The largest micro-batch so far decides what is kept, so that
+  /// The backend for training. The largest micro-batch so far decides what is kept, so
   /// micro-batches of many lengths use the same memory.
   Backend& training(const ModelConfig& config, const kernels::KernelSet& kernels,
                     std::int64_t rows) {
@@ -129,7 +129,7 @@ struct PackedMicroBatch {
 };
 
 /// token_columns of `count` rows of logits, which belong to the targets from `begin` on. Threads
-/// share the rows. Each row is over the ids that its target keeps.
+/// share the rows. Each row's softmax is over the ids that its target keeps.
 void columns_of(Backend& backend, const PackedMicroBatch& micro_batch, std::size_t begin,
                 float* logits, std::size_t count, float scale, const std::int32_t* targets,
                 float* logprob, float* entropy, float* lse) {
@@ -367,7 +367,7 @@ Columns HostMicroBatches::forward_backward(const PolicyModel& policy, const Micr
     return memory.data();
   };
 
-  // The forward pass. Of a block that is not kept, its input stays.
+  // The forward pass. For a block that is not kept, only the input stays.
   using Rows = BlockRows<Backend::Rows>;
   float* const inputs = room(memory_.inputs, (first_kept + 1) * n * width);
   std::vector<Rows> kept;

@@ -27,7 +27,7 @@ constexpr std::int64_t kLowBits = 36, kHighBits = 52, kSumBits = 62;
 /// The distance that is kept to either end of the window for the next step, because a repeat
 /// computes the whole step again.
 constexpr std::int64_t kHeadroomBits = 8;
-/// The window then admits largest elements from 6e-5 to 4, so that most first steps need no repeat.
+/// The window then admits largest elements from 6e-5 to 4, so most first steps need no repeat.
 constexpr std::int64_t kInitialExponent = 50;
 
 /// The smallest b with value < 2^b.
@@ -50,7 +50,7 @@ std::pair<std::size_t, std::size_t> part_of(const Slice& slice, std::int64_t beg
   return {std::size_t(first), std::size_t(std::max<std::int64_t>(last - first, 0))};
 }
 
-/// Calls update(from, n) for weights that begin at place `at` of the layout, one block at a time.
+/// Calls update(from, n) for weights that begin at index `at` of the layout, one block at a time.
 /// After each block its frozen weights get their bits back.
 template <class Update>
 void update_masked(const GradientMask& mask, std::span<float> weights, std::int64_t at,
@@ -108,7 +108,7 @@ void SumExponents::note(std::size_t t, double largest) {
 
 SumOutcome SumExponents::decide(Collectives& ranks) {
   // One exchange carries the largest elements and the numbers of micro-batches. Each rank writes
-  // its number to a place of its own, which the other ranks leave at 0.
+  // its number to its own place, which the other ranks leave at 0.
   std::vector<double> shared = largest_;
   shared.resize(largest_.size() + std::size_t(ranks.size()), 0.0);
   shared[largest_.size() + std::size_t(ranks.rank())] = double(micro_batches_);
@@ -200,8 +200,8 @@ void GradientSum::prepare(bool first) {
   facts_ = std::make_unique<std::mutex>();
 }
 
-/// Sets the elements to zero that only this rank reads after the micro-batches, which are those of
-/// the shares that it exchanges, its own included. They hold the last gradient.
+/// Zeroes the elements that only this rank reads after the micro-batches: those of the shares that
+/// it exchanges, including its own. They hold the last gradient.
 void GradientSum::zero() {
   const auto zero = [&](std::int64_t begin, std::int64_t end) {
     threads_.deal((end - begin + kPart - 1) / kPart, [&](std::int64_t p) {
@@ -242,7 +242,7 @@ void GradientSum::add(std::size_t t, std::int64_t first, std::span<const float> 
                                     sum_.subspan(std::size_t(at), std::size_t(count))));
     values = values.subspan(std::size_t(count)), at += count;
   }
-  // Where a part was outside the window, the sum is undefined. finish() detects that by the largest
+  // If a part was outside the window, the sum is undefined. finish() detects that by the largest
   // element and returns `repeat`.
   const std::lock_guard lock(*facts_);
   exponents_.note(t, largest);
@@ -265,8 +265,8 @@ void GradientSum::add(std::span<const float> micro_batch_gradient) {
 
 /// Converts the share's sums to floats, which overwrite them from the beginning of the share.
 /// Returns the sums of squares of its blocks. A float is half as wide as a sum. So the floats of
-/// blocks [b, 2b) come to where the sums of blocks before b were, and threads may write all of them
-/// at the same time.
+/// blocks [b, 2b) land where the sums of blocks before b were, and threads may write all of them at
+/// the same time.
 std::vector<double> GradientSum::convert() {
   const auto [begin, end] = own_share();
   auto* const place = reinterpret_cast<std::byte*>(sum_.data() + begin);

@@ -1,5 +1,5 @@
-// AdamW with clipping by global norm, cut into shares of the ranks, and the sum of gradients that
-// does not depend on the order of its terms.
+// AdamW with clipping by global norm, cut into one share per rank, and a sum of gradients that does
+// not depend on the order of its terms.
 #pragma once
 
 #include "base/process/process_mutex.hpp"
@@ -31,7 +31,7 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, double
 /// and computes their new weights (ZeRO stage 1; Rajbhandari et al. 2020, section 5.1). Cuts are at
 /// blocks of the norm. A share has at least 1 MiB of moments, so that its file in a checkpoint is
 /// worth a create and an fsync. In a small model the last shares are therefore empty. Checkpoints
-/// are cut in the same way, so that another rule would be another format.
+/// are cut in the same way, so a different rule would be a different format.
 std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks);
 /// The number of ranks whose share is not empty. They are the first ranks.
 std::int64_t ranks_with_share(std::span<const std::int64_t> share_offsets);
@@ -45,7 +45,7 @@ struct GradientShare {
 };
 
 /// The memory and the exchanges of a sum that several ranks compute in shares. All ranks of a node
-/// add into the same memory, so that no rank holds a sum of its own. Then each share is exchanged
+/// add into the same memory, so no rank holds its own sum. Then each share is exchanged
 /// with the other nodes.
 struct SharedSum {
   std::vector<std::int64_t> share_offsets{};  ///< from optimizer_shares()
@@ -63,11 +63,11 @@ struct SharedSum {
 
 /// Whether the exponents of a fixed-point sum were right for all micro-batches of a step.
 enum class SumOutcome { ready, repeat, nonfinite };
-/// Most attempts at an exact sum, each with other exponents; one or two are enough in practice.
+/// The most attempts at an exact sum, each with other exponents; in practice one or two suffice.
 inline constexpr int kMostSumAttempts = 8;
 
 /// The exponents of a fixed-point sum, one per tensor. They follow the largest elements of the
-/// micro-batches of all ranks, so that the decision to repeat does not depend on the number of
+/// micro-batches of all ranks, so the decision to repeat does not depend on the number of
 /// ranks. A repeat with the same micro-batches always ends with `ready`.
 class SumExponents {
  public:
@@ -95,8 +95,9 @@ class SumExponents {
 };
 
 /// The norm of a gradient in shares. `squares` are the sums of squares of the blocks of this rank's
-/// share, which begins at `begin` of the buffer; a block has kernels::kNormBlock elements. Each sum
-/// comes from one rank only, so that a sum of integers passes its bits on to all. Collective.
+/// share, which begins at `begin` in the buffer; a block has kernels::kNormBlock elements. Each sum
+/// comes from one rank only, so an integer sum over the ranks passes its bits on to all.
+/// Collective.
 double norm_of_shares(Collectives& ranks, std::int64_t size, std::int64_t begin,
                       std::span<const double> squares);
 
@@ -104,7 +105,7 @@ double norm_of_shares(Collectives& ranks, std::int64_t size, std::int64_t begin,
 /// not depend on the order of its terms, and so not on the number of threads or ranks. A step is
 /// start(), add() for each micro-batch, and finish(). On `repeat` the exponents have been
 /// corrected, and the step starts again with the same micro-batches. That happens in the first
-/// step, and when a gradient has grown or shrunk by much.
+/// step, and when a gradient has grown or shrunk a lot.
 class GradientSum {
  public:
   /// Every rank computes the sum itself and gets the whole gradient. `threads` share the work over
@@ -112,10 +113,10 @@ class GradientSum {
   explicit GradientSum(const WeightLayout& layout, Threads threads = {});
   /// Every rank gets its share of the gradient. Collective over the node.
   GradientSum(const WeightLayout& layout, SharedSum shared, Threads threads = {});
-  static std::size_t bytes(const WeightLayout& layout);  ///< bytes of the memory of a sum
+  static std::size_t bytes(const WeightLayout& layout);  ///< bytes of memory for a sum
   void start();  ///< sets the sum to zero unless it is cleared; collective over the node
   /// Sets this rank's part of the sum to zero after its gradient has been used. The next start()
-  /// then waits for no other rank, so that the node's ranks must have a barrier before it.
+  /// then waits for no other rank, so the node's ranks need a barrier before it.
   void clear();
   /// Adds a part of a micro-batch's gradient, as a GradientSink receives it. end_micro_batch()
   /// follows the last part. Thread-safe: parts of one or several micro-batches may come at the same
@@ -143,8 +144,8 @@ class GradientSum {
   WeightLayout layout_;
   Threads threads_;
 
-  SharedSum shared_;  ///< where it has no share_offsets, the whole sum is this rank's
-  /// value * 2^exponent in layout order. After finish() the gradient is in the place of this rank's
+  SharedSum shared_;  ///< without share_offsets the whole sum is this rank's
+  /// value * 2^exponent in layout order. After finish() the gradient takes the place of this rank's
   /// share.
   std::span<std::int64_t> sum_;
   std::span<ProcessMutex> locks_;  ///< the locks of stripes of the sum, assigned in turn
@@ -162,8 +163,8 @@ struct OptimizerState {
   std::int64_t step = 0;
 };
 
-/// The settings of AdamW for the next step, with clipping of a gradient that has this norm. Counts
-/// `steps` up by one. The caller sets weight_decay to that of the tensor.
+/// The settings of AdamW for the next step, with clipping for a gradient of this norm. Increments
+/// `steps`. The caller sets weight_decay to that of the tensor.
 kernels::AdamWStep next_step(const OptimizerSection& settings, double lr, double norm,
                              std::int64_t& steps);
 
@@ -177,7 +178,7 @@ struct AdamWParts {
 
 /// Clips the gradient, updates the share's weights in place and advances the state. The bits do not
 /// depend on the cut into shares and parts. `weights` are those of the whole layout. Weights that
-/// the gradient's mask freezes keep their bits, so that neither moments nor weight decay move them.
+/// the gradient's mask freezes keep their bits, so neither moments nor weight decay move them.
 void apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, double lr,
                  const GradientShare& gradient, std::span<float> weights, OptimizerState& state,
                  const Threads& threads = {}, const AdamWParts& parts = {});

@@ -29,11 +29,11 @@ class PolicyOptimizer {
   virtual void apply(const OptimizerSection& settings, double lr) = 0;
 
   virtual void forget() = 0;  ///< sets the moments and the number of steps to zero
-  /// From the next start() on only these weights of this rank's share train, or with null all of
-  /// them. A device supports no mask.
+  /// From the next start() on, only these weights of this rank's share train, or all of them if
+  /// null. A device supports no mask.
   virtual void only(std::shared_ptr<const GradientMask> mask) = 0;
   virtual const std::vector<std::int64_t>& exponents() const = 0;
-  /// The moments of this rank's share. On the host they are those that apply() changes, from a
+  /// The moments of this rank's share. On the host these are the ones that apply() changes; from a
   /// device they are a copy.
   virtual std::shared_ptr<const OptimizerState> state() = 0;
   /// Restores what state() and exponents() returned. read(m, v) fills the moments of a share.
@@ -42,7 +42,7 @@ class PolicyOptimizer {
                        const ReadMoments& read) = 0;
 };
 
-/// The weights that the ranks of a node share, and what is done with parts of them that are new.
+/// The weights that the ranks of a node share, and what is done with updated parts of them.
 struct HostWeights {
   std::span<float> weights{};
   AdamWParts parts{};
@@ -52,9 +52,9 @@ std::unique_ptr<PolicyOptimizer> make_host_optimizer(const WeightLayout& layout,
 
 /// An optimizer whose fp32 weights, moments and sum of gradients are in device memory, where each
 /// rank has its share. A micro-batch's gradient is summed over the ranks into their shares one part
-/// of the model after another (the head, a block, ...), so that add() and add_none() are
-/// collective. apply() writes the new weights where the policy's passes read them, on all ranks.
-/// The weights on the host stay as they are.
+/// of the model at a time (the head, a block, ...), so add() and add_none() are collective. apply()
+/// writes the new weights where the policy's passes read them, on all ranks. The weights on the
+/// host stay as they are.
 class DeviceOptimizer : public PolicyOptimizer {
  public:
   /// Copies this rank's share from weights of the whole layout on the host.
@@ -71,7 +71,7 @@ std::unique_ptr<DeviceOptimizer> make_device_optimizer(const PolicyModel& policy
                                                        Collectives& ranks);
 
 /// The weights of a policy as its device reads them. If those of the host are newer, they are
-/// copied to the device first. They are what is sent to ranks that only generate.
+/// copied to the device first. These weights are sent to ranks that only generate.
 std::span<float> device_weights(const PolicyModel& policy);
 
 }  // namespace rollcall::model

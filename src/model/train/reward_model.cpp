@@ -28,7 +28,7 @@ ConfigReader read_config(const fs::path& folder) {
   return {read_file(folder / "config.json"), (folder / "config.json").string()};
 }
 
-/// The single name under "architectures", or an empty string where there is not exactly one.
+/// The single name under "architectures", or an empty string if there is not exactly one.
 std::string named(const ConfigReader& in) {
   const Json list = in.has("architectures") ? in.root().at("architectures") : Json();
   return list.is_array() && list.size() == 1 && list.at(0).is_string()
@@ -36,7 +36,7 @@ std::string named(const ConfigReader& in) {
              : std::string();
 }
 
-/// The number of tokens up to the one whose hidden state is scored, which is included.
+/// The number of tokens up to and including the one whose hidden state is scored.
 std::size_t scored_length(const ModelConfig& config, std::span<const std::int32_t> tokens) {
   std::size_t length = tokens.size();
   while (length > 1 && tokens[length - 1] == config.pad_token_id) --length;

@@ -11,25 +11,25 @@
 
 namespace rollcall::model {
 
-/// What transformers calls LlamaForSequenceClassification with one label, and so on for each
+/// What transformers calls LlamaForSequenceClassification with one label, and likewise for each
 /// architecture:
 ///   score = w . h_t,  h_t [hidden_size] after the final norm at the last token that is not
-///   config.json's pad_token_id (at the last token where it has no such key).
+///   config.json's pad_token_id (at the last token if it has no such key).
 /// Source: transformers 5.23, modeling_layers.py, GenericForSequenceClassification.
 struct RewardModel {
   PolicyModel policy;        ///< its head over the vocabulary is not used
   std::vector<float> score;  ///< w [hidden_size]
 };
 
-/// Whether config.json names a sequence classifier of any architecture. Throws InputError where the
+/// Whether config.json names a sequence classifier of any architecture. Throws InputError if the
 /// file cannot be read.
 bool is_sequence_classifier(const std::filesystem::path& folder);
 
-/// The config of the language model that a reward model consists of. Throws InputError where
+/// The config of the language model that a reward model consists of. Throws InputError if
 /// config.json names no sequence classifier of an architecture that the engine runs.
 ModelConfig read_reward_config(const std::filesystem::path& folder);
 
-/// Reads and packs a reward model. Throws InputError as read_policy() does, and where score.weight
+/// Reads and packs a reward model. Throws InputError as read_policy() does, and if score.weight
 /// is not [1, hidden_size].
 RewardModel read_reward_model(const std::filesystem::path& folder,
                               const kernels::KernelSet* kernels = nullptr,

@@ -11,8 +11,8 @@
 namespace rollcall::model {
 
 /// V_t = w . h_t + b, the value of the state before token t, where h_t is the hidden state that
-/// token t is predicted from. Its loss has no gradient by the policy's weights. It starts at zero,
-/// so that the first advantages are the returns themselves. The bits depend neither on
+/// predicts token t. The gradient of its loss does not reach the policy's weights. It starts at
+/// zero, so that the first advantages are the returns themselves. The bits depend neither on
 /// micro-batches nor on ranks.
 class ValueHead {
  public:

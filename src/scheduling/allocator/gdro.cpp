@@ -67,7 +67,7 @@ std::vector<double> GdroAllocator::weights(std::size_t bin, std::int64_t low, st
 
 /// The price of a rollout at which independent bins would spend the budget on average. For a given
 /// total the price cancels. It only keeps the weights of the combinations that meet the budget
-/// within the range of a double, and decides among totals where there is slack.
+/// within the range of a double, and decides among totals if there is slack.
 double GdroAllocator::price(const std::vector<BudgetedArms::Bin>& bins,
                             const std::vector<std::size_t>& bin, std::int64_t low,
                             const StepRequest& request) const {
@@ -87,7 +87,7 @@ double GdroAllocator::price(const std::vector<BudgetedArms::Bin>& bins,
   return 0.5 * (below + above);
 }
 
-/// Draws an arm for every bin that has prompts in the step, into plays_. Returns false where no
+/// Draws an arm for every bin that has prompts in the step, into plays_. Returns false if no
 /// combination is near enough to the budget.
 bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int64_t>& prompts) {
   const std::int64_t low = std::max(table_.least(), request.min_rollouts),

@@ -59,7 +59,7 @@ std::vector<std::int64_t> PaperGdroAllocator::counts(const StepRequest& request,
   const StepBins bins = knowledge_->history.step_bins(groups);
   const std::int64_t low = std::max(table_.least(), request.min_rollouts),
                      high = std::min(table_.most(), request.max_rollouts);
-  std::vector<double> share(groups.size(), 1.0);  // equal shares where no arm is within the bounds
+  std::vector<double> share(groups.size(), 1.0);  // equal shares if no arm is within the bounds
   excess_ = 0.0;
   if (low <= high) {
     std::vector<std::int64_t> count(std::size_t(high - low + 1));

@@ -20,7 +20,7 @@ inline double shadow_price(double mu, double alpha, double n, double n_bar) {
 
 /// Penalised loss of n rollouts in bin b: L_b(n) = -J_b(n) + mu n (eq. 18, 20). Every bin plays an
 /// EXP3.P over the arms, with EXP3.P's own constants and exploration. A dynamic program takes the
-/// arms that are jointly most probable and meet the budget exactly. Where no combination meets it,
+/// arms that are jointly most probable and meet the budget exactly. If no combination meets it,
 /// the nearest combination is completed by largest remainders. The price follows mu <- mu + alpha
 /// (n_realised - n_bar) (eq. 21), where n_realised is the mean count of the arms, so mu stays where
 /// it is while the arms meet the budget.
@@ -37,7 +37,7 @@ class PaperGdroAllocator final : public Allocator {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  // the state names bins and no prompts, so it fits other prompts as well
+  // the state names bins and no prompts, so it also fits other prompts
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }
@@ -57,12 +57,12 @@ class PaperGdroAllocator final : public Allocator {
   double price_rate_ = 0.05;     // alpha; the released code's dual learning rate
   double draw_ = 0.0;            // factor on the Gumbel noise; 0: the most probable arms, as in the
                                  // paper's text
-  double score_cap_ = 3.0;       // bound of a surrogate loss, which has no range of its own; this
-                                 // project's
+  double score_cap_ = 3.0;       // bound on a surrogate loss, which has no natural range; this
+                                 // project's choice
   double excess_ = 0.0;          // n_realised - n_bar of the open step
   double price_ = 0.0;           // saved state: mu, the price of a rollout
-  std::int64_t clipped_ = 0;     // bins whose gain lay outside the signal's range in the step that
-                                 // was learned last; their bandits heard the nearest end of it
+  std::int64_t clipped_ = 0;     // bins whose gain lay outside the signal's range in the last step
+                                 // learned; their bandits were given the nearest end of it
 };
 
 }  // namespace rollcall::scheduling

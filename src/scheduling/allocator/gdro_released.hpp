@@ -15,7 +15,7 @@ namespace rollcall::scheduling {
 /// Every bin keeps a sum for each of the K counts, s_b(n) <- s_b(n) + mean loss after a step
 /// that played n. A count has the probability p_b(n) = (1 - gamma) exp(eta s_b(n)) / sum + gamma /
 /// K. A step plays the jointly most probable counts that meet the budget exactly, and only such
-/// counts change the sums. Where no combination meets the budget, every prompt gets `least_arm`
+/// counts change the sums. If no combination meets the budget, every prompt gets `least_arm`
 /// rollouts, and the rest is spread in proportion to the chance q of the prompt's bin (eq. 15 over
 /// the bins of the step), by largest remainders. METHODS.md says which parts of the released code
 /// are kept, among them the sign of the loss.
@@ -32,7 +32,7 @@ class ReleasedGdroAllocator final : public Allocator {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  // the state names bins and no prompts, so it fits other prompts as well
+  // the state names bins and no prompts, so it also fits other prompts
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }
@@ -46,7 +46,7 @@ class ReleasedGdroAllocator final : public Allocator {
   Knowledge* knowledge_;
   PromptGame game_;                   // saved state: the bins' scores; p_b takes its eta and gamma
   ArmTable table_;                    // saved state: s_b(n)
-  std::vector<std::int64_t> played_;  // [bins] counts of the open step, 0: no count that teaches;
+  std::vector<std::int64_t> played_;  // [bins] counts of the open step, 0: nothing to learn from;
                                       // empty between steps
 };
 

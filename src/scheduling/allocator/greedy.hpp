@@ -10,9 +10,10 @@
 namespace rollcall::scheduling {
 
 /// Rollout counts of the prompts, each from low to high, that sum to `total`. gain(p, n): what
-/// rollout n + 1 adds for a prompt with success rate p. Of prompts with equal gains, the one with
-/// the fewest rollouts so far gets the next rollout, and of these the first in order, so prompts
-/// without any gain share evenly. Throws ConfigError if no counts from low to high sum to `total`.
+/// rollout n + 1 adds for a prompt with success rate p. Among prompts with equal gains, the one
+/// with the fewest rollouts so far gets the next rollout, and among these the first in order, so
+/// prompts without any gain share evenly. Throws ConfigError if no counts from low to high sum to
+/// `total`.
 template <class Gain>
 std::vector<std::int64_t> greedy_counts(const std::vector<double>& success, std::int64_t total,
                                         std::int64_t low, std::int64_t high, Gain gain) {

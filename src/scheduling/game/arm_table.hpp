@@ -32,8 +32,8 @@ class ArmTable {
   /// [bins][arms] The numbers of all bins, for a game that changes them.
   std::vector<std::vector<double>>& rows(std::size_t bins);
   /// Metrics of each bin: gdro/best_count/<bin>, the count with the largest number (the smallest
-  /// count of equals), and gdro/count_spread/<bin>, the largest number minus the smallest. There
-  /// are none before anything is learned.
+  /// count in a tie), and gdro/count_spread/<bin>, the largest number minus the smallest. There are
+  /// none before anything is learned.
   std::vector<std::pair<std::string, double>> metrics() const;
   nlohmann::json save() const;
   /// Throws StorageError when the state has other bins or counts.

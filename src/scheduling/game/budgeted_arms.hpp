@@ -18,15 +18,15 @@ class BudgetedArms {
  public:
   struct Bin {
     std::int64_t prompts = 0;      ///< the bin's prompts in the step, > 0; the next higher arm
-                                   ///< costs this number of rollouts more
+                                   ///< costs this many more rollouts
     std::vector<double> weight{};  ///< [arms] >= 0, not normalised
   };
   /// Arm a of every bin is low + a rollouts per prompt. `most_slack`: the largest slack that
   /// condition() will be called with.
   BudgetedArms(std::vector<Bin> bins, std::int64_t low, std::int64_t budget,
                std::int64_t most_slack);
-  /// Sum of the weights of all combinations whose total is within `slack` of the budget; their
-  /// number where all weights are 1.
+  /// Sum of the weights of all combinations whose total is within `slack` of the budget, or their
+  /// number if all weights are 1.
   double mass(std::int64_t slack) const;
   /// Sets the slack of marginals() and draw(), which need this call first. Needs mass(slack) > 0.
   void condition(std::int64_t slack);

@@ -32,7 +32,7 @@ class PromptGame {
   /// [bins] q_t over the bins with present[b] > 0, 0 for all others. B and the sum of eq. 15 are
   /// over these bins as well.
   std::vector<double> probabilities(const std::vector<std::int64_t>& present) const;
-  /// Bins whose score lies outside [-C, C], so that eq. 14 reads the nearest end in its place.
+  /// Bins whose score lies outside [-C, C], so that eq. 14 reads the nearest end instead.
   std::int64_t clipped() const;
   double eta() const { return eta_; }
   double gamma() const { return gamma_; }

@@ -1,5 +1,5 @@
-// Gamma variables by squeeze and rejection (Marsaglia and Tsang 2000); a Beta variable is a share
-// of two of them.
+// Gamma variables by squeeze and rejection (Marsaglia and Tsang 2000). A Beta variable is the share
+// of one of them in the sum of two.
 #include "scheduling/prompts/beta_counts.hpp"
 
 #include "base/text/json.hpp"

@@ -17,7 +17,7 @@ struct BetaCounts {
 };
 
 /// The counts of each prompt that has results, by prompt id. The map is ordered, so that equal
-/// states give equal texts.
+/// states give equal text.
 using BetaTable = std::map<std::uint64_t, BetaCounts>;
 nlohmann::json beta_rows(const BetaTable& table);
 BetaTable beta_table(const nlohmann::json& rows);

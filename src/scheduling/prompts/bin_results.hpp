@@ -17,9 +17,9 @@ namespace rollcall::scheduling {
 class Signal {
  public:
   void bind(ConfigSchema& knobs);
-  double of(const GroupReport& report) const;  ///< NaN where it is unknown: without rewards,
-                                               ///< or for a surrogate loss before the update
-  /// Smallest and largest signal. A loss has no range of its own, so its range ends at `cap`.
+  double of(const GroupReport& report) const;  ///< NaN if it is unknown: without rewards, or for a
+                                               ///< surrogate loss before the update
+  /// Smallest and largest signal. A loss has no natural range, so its range ends at `cap`.
   double least(double cap) const { return kind_ == "surrogate_loss" ? -cap : 0.0; }
   double most(double cap) const { return kind_ == "surrogate_loss" ? cap : 1.0; }
 
@@ -27,15 +27,14 @@ class Signal {
   std::string kind_ = "failure_rate";
 };
 
-/// Every member has an entry per bin, but the last one. A prompt drawn twice in a step counts
-/// twice.
+/// Every member but the last has an entry per bin. A prompt drawn twice in a step counts twice.
 struct BinResults {
   std::vector<std::int64_t> groups{}, rollouts{};  ///< rollouts with a verdict: what training sees
   std::vector<std::int64_t> drawn{};  ///< rollouts with or without a verdict: what was spent
-  std::vector<double> signal{};       ///< mean over the bin's groups (eq. 13); NaN where no group
-                                      ///< has a signal
+  std::vector<double> signal{};       ///< mean over the bin's groups (eq. 13); NaN if no group has
+                                      ///< a signal
   std::vector<double> gain{};       ///< mean of the groups' gains, each with all its rollouts; NaN
-                                    ///< where no group has a gain
+                                    ///< if no group has a gain
   std::vector<double> pass_rate{};  ///< share of groups with a correct rollout; NaN: no groups
   std::vector<double> variance{};   ///< mean unbiased variance of a group's rewards; NaN: no group
                                     ///< of two or more

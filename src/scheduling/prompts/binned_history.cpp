@@ -124,8 +124,7 @@ void BinnedHistory::load(const std::vector<HistoryRow>& rows) {
                           fmt::format("a saved history of prompt {}", p), kWhy,
                           "resume with the task section the run was started with");
     PromptHistory::Entry& e = history_.entry({p});
-    const std::uint8_t start_bin = e.bin;  // the bin in which the prompt is until restore() moves
-                                           // it
+    const std::uint8_t start_bin = e.bin;  // the prompt's bin until restore() moves it
     e = entry;
     e.bin = start_bin;
     touched_[p] = true;

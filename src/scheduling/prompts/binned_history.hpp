@@ -22,8 +22,8 @@ struct StepBins {
   std::vector<std::size_t> of{};        ///< [groups] bin of each
 };
 
-/// History and bins take memory for every prompt, so they are kept only where a piece asks for them
-/// while it is made.
+/// History and bins take memory for every prompt, so they are kept only if a piece asks for them
+/// when it is made.
 class BinnedHistory {
  public:
   BinnedHistory() = default;
@@ -41,7 +41,7 @@ class BinnedHistory {
   /// pass rate. Throws ConfigError for edges that do not ascend.
   void start(std::uint64_t prompts, const PassRate& pass_rate);
   /// Estimate of pass@k by eq. 10 (arXiv:2601.19280): the share of the prompt's remembered groups
-  /// that held a correct answer; `otherwise` where no group is remembered.
+  /// that held a correct answer; `otherwise` if no group is remembered.
   double pass_rate(PromptId prompt, double otherwise) const;
   const DifficultyBins& bins() const { return bins_; }
   StepBins step_bins(const std::vector<GroupPlan>& groups) const;
@@ -51,13 +51,13 @@ class BinnedHistory {
   void prefetch(PromptId prompt) const;
   void prefetch_places(const std::vector<GroupReport>& reports) const;
   /// Adds the reports' outcomes and moves their prompts to the bins of their new pass rates. Notes
-  /// prompts whose row has become another one in `changes`.
+  /// in `changes` which prompts have a different row now.
   void learn(const std::vector<GroupReport>& reports, const PassRate& pass_rate,
              ChangeList& changes);
 
   /// Rows of all prompts that differ from the start, ascending.
   std::vector<HistoryRow> rows() const;
-  /// Rows of these prompts; none where no history is kept.
+  /// Rows of these prompts; none if no history is kept.
   std::vector<HistoryRow> rows(const std::vector<std::uint32_t>& prompts) const;
   /// Loads saved rows, after start(). Throws StorageError when they do not fit.
   void load(const std::vector<HistoryRow>& rows);

@@ -1,4 +1,4 @@
-// Gives the sampler all prompts that a step may not choose as held ones.
+// Passes all prompts that a step may not choose to the sampler as held.
 #include "scheduling/prompts/candidates.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Restricts any sampler to a step's candidates, without the sampler knowing of them.
+// Restricts any sampler to a step's candidates, without the sampler knowing about them.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -9,9 +9,9 @@
 namespace rollcall::scheduling {
 
 /// Passes a request without candidates to the sampler as it is. Otherwise all other prompts count
-/// as held by the step, because a sampler does not draw held prompts while others are left. Where
-/// at most the wanted number of candidates is left, all of them are chosen, ascending and once
-/// each, and the sampler is not called.
+/// as held by the step, because a sampler does not draw held prompts while others are left. If no
+/// more candidates are left than wanted, all of them are chosen, ascending and once each, and the
+/// sampler is not called.
 class CandidateSampler final : public Sampler {
  public:
   CandidateSampler(Sampler& sampler, std::uint64_t prompts)

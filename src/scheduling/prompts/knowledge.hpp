@@ -1,5 +1,5 @@
-// What all pieces of a scheduler know of the prompts: the prompt table, recent outcomes with
-// difficulty bins, and success estimates. It learns once a step, and the pieces share it.
+// What all pieces of a scheduler know about the prompts: the prompt table, recent outcomes with
+// difficulty bins, and success estimates. It learns once per step, and the pieces share it.
 #pragma once
 
 #include "base/numbers/random.hpp"
@@ -22,8 +22,8 @@
 
 namespace rollcall::scheduling {
 
-/// Pieces say what they use while they are made (use_success(), and the functions of `history` and
-/// `signals` of that kind). bind() and start() follow, then steps.
+/// Pieces say what they use when they are made (use_success(), and similar functions of `history`
+/// and `signals`). bind() and start() follow, then steps.
 class Knowledge {
  public:
   Knowledge(PromptTable prompt_table, std::uint64_t run_seed);
@@ -34,7 +34,7 @@ class Knowledge {
   BinnedHistory history;
 
   void use_success() { uses_success_ = true; }
-  /// Binds the knobs of what some piece uses.
+  /// Binds the knobs of everything that some piece uses.
   void bind(ConfigSchema& schema);
   /// Begins without any results, after the knobs are set.
   void start();
@@ -43,7 +43,7 @@ class Knowledge {
 
   /// Learns from the reports of a step, at its end.
   void learn(const std::vector<GroupReport>& reports);
-  /// What the pieces learn of these reports: the reports themselves, unless `control` says
+  /// What the pieces learn from these reports: the reports themselves, unless `control` says
   /// otherwise. Valid until the next call.
   const std::vector<GroupReport>& learned(const std::vector<GroupReport>& reports);
   /// Asks for all memory that belongs to the prompt before it is read. Among 10^8 prompts each row
@@ -53,15 +53,14 @@ class Knowledge {
   /// BinnedHistory::pass_rate; for a prompt without outcomes its prior, or else prior_success.
   double pass_rate(PromptId prompt) const;
   /// Success rate of one rollout at `step`: the prompt's own fading results against its prior, or
-  /// against its level's results where no value model gave a prior.
+  /// against its level's results if no value model gave a prior.
   double success(std::uint64_t step, PromptId prompt) const;
-  /// What a value model predicted, which no result changes; the success estimate where there is no
+  /// What a value model predicted, which no result changes; the success estimate if there is no
   /// prediction.
   double predicted(std::uint64_t step, PromptId prompt) const;
-  /// Learned results by the bins that the prompts have now. Only where bins are used.
+  /// Learned results by the prompts' current bins. Only if bins are used.
   BinResults by_bin(const std::vector<GroupReport>& reports) const;
-  /// Results of the step that was learned last, by the bins that its prompts had when it was
-  /// decided.
+  /// Results of the last step learned, by the bins that its prompts had when it was decided.
   const BinResults& latest() const { return latest_; }
   /// Random numbers of one step; `use` keeps the pieces apart.
   RandomStream random(std::uint64_t step, std::uint64_t use) const {
@@ -69,12 +68,12 @@ class Knowledge {
   }
 
   nlohmann::json save() const;  ///< head() and the rows of all prompts
-  nlohmann::json head() const;  ///< the part of the state that does not go by prompts
+  nlohmann::json head() const;  ///< the part of the state that is not per prompt
   /// Rows of the prompts that differ from the start, or of those that have changed since the last
   /// call. Either way the list of changes is empty afterwards.
   PromptRows take_rows(Rows which);
-  /// `head`: what head() or save() returned; `rows`: of take_rows(), or rows_of() of save().
-  /// Throws StorageError when they do not fit.
+  /// `head`: what head() or save() returned; `rows`: what take_rows() returned, or rows_of() of a
+  /// saved state. Throws StorageError when they do not fit.
   void load(const nlohmann::json& head, const PromptRows& rows);
   /// Loads a state that was saved with other prompts: histories and bins follow their prompts.
   void load_changed(const nlohmann::json& head, const PromptRows& rows, const PromptMap& map);
@@ -91,7 +90,7 @@ class Knowledge {
 /// The rows in a state that Knowledge::save() returned.
 PromptRows rows_of(const nlohmann::json& state);
 
-/// Metrics of the step that was learned last: gdro/population, budget, pass_rate, signal and
+/// Metrics of the last step learned: gdro/population, budget, pass_rate, signal and
 /// arm_signal, each followed by /<bin>. A number that is not finite is left out.
 std::vector<std::pair<std::string, double>> bin_metrics(const Knowledge& knowledge);
 

@@ -25,7 +25,7 @@ inline double success(const GroupReport& report) {
 /// could exceed the range of a double.
 inline constexpr double kLargestHeard = 1e100;
 
-/// What a bandit is paid for a group: the group's mean absolute advantage or, where it was not
+/// What a bandit is paid for a group: the group's mean absolute advantage or, if it was not
 /// measured, 2 sqrt(p (1 - p)), its value for standardised 0/1 rewards.
 inline double pay(const GroupReport& report) {
   if (!std::isnan(report.mean_abs_advantage))
@@ -38,7 +38,7 @@ inline double pay(const GroupReport& report) {
 inline bool informative(const GroupReport& report) { return differ(report.rewards); }
 
 /// [rollouts] (r - mean) / std of the group (population std). It is zero for a reward that differs
-/// from the mean by rounding only, so it is zero everywhere where the rewards do not differ.
+/// from the mean by rounding only, so it is all zero if the rewards do not differ.
 inline std::vector<double> standardised(const std::vector<double>& rewards) {
   if (!differ(rewards)) return std::vector<double>(rewards.size());
   double mean = 0.0, square = 0.0;

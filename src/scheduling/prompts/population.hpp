@@ -1,4 +1,4 @@
-// The prompts of a simulation: how hard they are, and what schedulers know of it.
+// The prompts of a simulation: how hard they are, and what schedulers know about that.
 #pragma once
 
 #include "scheduling/scheduler.hpp"

@@ -1,4 +1,4 @@
-// Matches prompts by content; of equal prompts, the k-th is matched with the k-th.
+// Matches prompts by content; among equal prompts, the k-th is matched with the k-th.
 #include "scheduling/prompts/prompt_map.hpp"
 
 #include <unordered_map>

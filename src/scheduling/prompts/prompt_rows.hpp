@@ -1,5 +1,5 @@
-// What a scheduler knows of single prompts, as rows. They are the large part of its state, and a
-// checkpoint writes only the rows that have changed.
+// What a scheduler knows about individual prompts, as rows. They are the large part of its state,
+// and a checkpoint writes only the rows that have changed.
 #pragma once
 
 #include "scheduling/prompts/prompt_history.hpp"

@@ -24,8 +24,9 @@ struct EstimateKnobs {
                                 ///< so that an unknown level gets rollouts
   double prior_strength = 4.0;  ///< rollouts that the prior is worth; one step of a level has tens
                                 ///< of rollouts and outweighs it
-  double level_decay = 0.9;     ///< share kept per step: a memory of about 10 steps, long against
-                                ///< the noise of a step, short against training (hundreds of steps)
+  double level_decay = 0.9;     ///< share kept per step: a memory of about 10 steps, long compared
+                                ///< with the noise of a step, short compared with training
+                                ///< (hundreds of steps)
   double prompt_decay = 0.99;   ///< share kept per step; a prompt is seen once per epoch (hundreds
                                 ///< of steps), so it must fade more slowly than its level
   double level_strength = 8.0;  ///< rollouts that the level's estimate is worth against the
@@ -43,7 +44,7 @@ class SuccessEstimate {
   nlohmann::json save() const;  ///< levels and prompts
   nlohmann::json save_levels() const;
   std::vector<SuccessRow> rows() const;  ///< of all prompts with results
-  /// Rows of those of these prompts that have results.
+  /// Rows of those prompts in the list that have results.
   std::vector<SuccessRow> rows(const std::vector<std::uint32_t>& prompts) const;
   void load(const nlohmann::json& levels, const std::vector<SuccessRow>& prompts);
   void expect(std::uint64_t prompts) { prompt_.expect(prompts); }

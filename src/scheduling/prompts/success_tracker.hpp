@@ -48,7 +48,7 @@ class SuccessTracker {
  private:
   SuccessSection law_{};
   std::vector<float> predicted_;
-  // saved state; ordered, so that equal states are equal texts
+  // saved state; ordered, so that equal states give equal text
   std::map<std::uint64_t, Counts> counts_;
 };
 

@@ -32,8 +32,8 @@ std::set<GroupId> helped(const std::vector<GroupReport>& pool) {
   return parents;
 }
 
-/// Adds up to `rest` rollouts to the groups of the task, one each in their order, and again from
-/// the first while some is left and a group has room.
+/// Adds up to `rest` rollouts to the groups of the task, one each in their order, then again from
+/// the first while any are left and a group has room.
 void continue_groups(const StepRequest& request, std::int64_t rest,
                      const std::vector<GroupReport>& pool, std::vector<GroupPlan>& groups) {
   std::vector<const GroupReport*> plain;

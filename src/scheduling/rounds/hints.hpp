@@ -1,5 +1,5 @@
-// The rounds `hints` (GHPO, Scaf-GRPO, ADHint): prompts that the policy fails are asked again with
-// help in their text.
+// The rounds `hints` (GHPO, Scaf-GRPO, ADHint): prompts that the policy fails at are asked again
+// with help in their text.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -12,7 +12,7 @@
 namespace rollcall::scheduling {
 
 /// A group with help is a further draw of its parent's prompt, with a tier of help from 1 to
-/// hint_tiers (GroupPlan::from). Its samples have numbers of their own, so that it can train in its
+/// hint_tiers (GroupPlan::from). Its samples have their own numbers, so that it can train in its
 /// parent's group. Prompts that have fewer tiers (PromptTable::tiers) get no more than those.
 ///
 /// hint_by dead (arXiv:2507.10628, 2510.19807): round j asks tier j of every group of the task that
@@ -32,13 +32,13 @@ class HintRounds final : public Rounds {
   bool looks() const override { return true; }
   std::int64_t most_rounds() const override { return by_ == "difficulty" ? 2 : 1 + tiers_; }
   std::int64_t tiers() const override { return tiers_; }
-  /// Throws ConfigError where a prompt would be drawn more often in the step than samples can be
+  /// Throws ConfigError if a prompt would be drawn more often in the step than samples can be
   /// numbered.
   Decision next(const StepRequest& request, std::uint32_t round,
                 const std::vector<GroupReport>& pool, Sampler& sampler) override;
   bool exact_total() const override { return by_ == "difficulty"; }
   std::int64_t hard_cap(const StepRequest& request) const override;
-  /// A shortage where nothing could be kept back.
+  /// A shortage if nothing could be kept back.
   std::optional<Shortage> shortage(const StepRequest& request) const override;
 
  private:

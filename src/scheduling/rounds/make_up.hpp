@@ -1,12 +1,12 @@
-// The rounds `make_up` (DARS): a second round gives hard prompts so many rollouts that their
-// advantage mass equals that of a prompt that is right half the time.
+// The rounds `make_up` (DARS): a second round gives hard prompts enough rollouts for their
+// advantage mass to equal that of a prompt that is right half the time.
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// After N rollouts with accuracy a < 1/2 (a = 1/(2N) where none was right): S(a) = 2 a (1 - a), or
+/// After N rollouts with accuracy a < 1/2 (a = 1/(2N) if none was right): S(a) = 2 a (1 - a), or
 /// 2 sqrt(a (1 - a)) for standardised advantages, and P = N S(1/2). Equal treatment draws
 /// ceil((P - N S) / S) rollouts more, hardness-weighted treatment ceil((2 (1 - a) P - N S) / S). A
 /// group gets at most depth_limit rollouts in all (arXiv:2508.13755), and at most the step's
@@ -25,8 +25,8 @@ class MakeUpRounds final : public Rounds {
 
  private:
   std::string depth_ = "equal";
-  std::int64_t limit_ = 32;  // the paper's for equal treatment; it has 64 for hardness-weighted
-                             // treatment
+  std::int64_t limit_ = 32;  // the paper's value for equal treatment; it has 64 for
+                             // hardness-weighted treatment
   bool standardised_ = false;
 };
 

@@ -28,7 +28,7 @@ class RedrawRounds final : public Rounds {
   std::int64_t hard_cap(const StepRequest& request) const override {
     return std::min(2 * request.budget, request.max_rollouts * request.prompts);
   }
-  /// A shortage where the step's bounds leave no room for a further draw, which has budget /
+  /// A shortage if the step's bounds leave no room for a further draw, which has budget /
   /// prompts rollouts.
   std::optional<Shortage> shortage(const StepRequest& request) const override {
     return most_ > 0 ? no_room_for_more(request, request.budget / request.prompts) : std::nullopt;

@@ -1,4 +1,4 @@
-// Counts the groups that teach and asks the sampler for the number of prompts that are missing.
+// Counts the groups that teach, and asks the sampler to fill the missing places.
 #include "scheduling/rounds/refill.hpp"
 
 #include <algorithm>

@@ -18,14 +18,15 @@ class ArmSampler : public Sampler {
                                  const std::vector<PromptId>& held) final;
   void learn(const std::vector<GroupReport>& reports) final;
   std::vector<Need> needs() const override;
-  /// A shortage where all of several prompts are in one arm. Bins, which move, are left out.
+  /// A shortage if there are several prompts and all are in one arm. Bins, which move, are left
+  /// out.
   std::optional<Shortage> shortage(const StepRequest& request) const override;
 
  protected:
   explicit ArmSampler(Knowledge& knowledge, std::string arms)
       : knowledge_(&knowledge), kind_(std::move(arms)) {}
   /// [arms] weight of each arm for the next place; the weights need not sum to 1. `pulled`: [arms]
-  /// groups that the step has of each arm so far.
+  /// how many groups the step has from each arm so far.
   virtual std::vector<double> chances(const StepRequest& request,
                                       const std::vector<std::int64_t>& pulled) = 0;
   /// End of a step: the reports, by the arm for which they were drawn.

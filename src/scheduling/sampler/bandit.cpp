@@ -1,4 +1,4 @@
-// Four rules that weigh what an arm has paid against what is unknown of it.
+// Four rules that weigh what an arm has paid against what is unknown about it.
 #include "scheduling/sampler/bandit.hpp"
 
 #include "base/errors/error.hpp"

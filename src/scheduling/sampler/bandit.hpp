@@ -6,7 +6,7 @@
 
 namespace rollcall::scheduling {
 
-/// The pay of a group is GroupReport::mean_abs_advantage or, where no stage measured it,
+/// The pay of a group is GroupReport::mean_abs_advantage or, if no stage measured it,
 /// 2 sqrt(p (1 - p)), its value for standardised binary rewards. Rules:
 ///   softmax   P(c) ~ exp(Q_c / temperature) with Q_c <- (1 - rate) Q_c + rate * mean pay, where
 ///             the pay of an arm without a group is 0 (arXiv:2505.14970 and its published code)
@@ -24,8 +24,8 @@ class BanditSampler final : public ArmSampler {
   void bind(ConfigSchema& knobs) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  /// Metrics named bandit/value/<arm>, and bandit/clipped_pay where pay was capped in the step that
-  /// was learned last: the number of such groups.
+  /// Metrics named bandit/value/<arm>, and bandit/clipped_pay if pay was capped in the last step
+  /// learned: the number of such groups.
   std::vector<std::pair<std::string, double>> metrics() const override;
 
  private:
@@ -37,7 +37,7 @@ class BanditSampler final : public ArmSampler {
   void observe(const std::vector<std::vector<const GroupReport*>>& by_arm) override;
   double worth(std::size_t arm, double tries, double all_tries) const;
   Rule rule_;
-  double rate_ = 0.5, temperature_ = 1.0;                // the paper's, for the task Countdown
+  double rate_ = 0.5, temperature_ = 1.0;                // the paper's, on the task Countdown
   double epsilon_ = 0.1, width_ = 1.0, discount_ = 0.9;  // a discount of 0.9 is a memory of 10
                                                          // steps, as in the success estimate
   bool absent_decays_ = true;                            // an arm without a group has paid 0, as in

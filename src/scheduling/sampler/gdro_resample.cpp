@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::uint64_t kBinDraws = 311;  // this piece's random numbers of a step
 
-/// The members that are not drawn yet: a Fisher-Yates shuffle that stores only the places it has
-/// changed.
+/// The members not yet drawn: a Fisher-Yates shuffle that stores only the places it has changed.
 class Urn {
  public:
   explicit Urn(const std::deque<std::uint32_t>& members)

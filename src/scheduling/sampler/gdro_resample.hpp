@@ -26,7 +26,7 @@ class GdroResample final : public Sampler {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  // the state names bins and no prompts, so it fits other prompts as well
+  // the state names bins and no prompts, so it also fits other prompts
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }

@@ -1,4 +1,4 @@
-// Sums of accuracies for each prompt, and the ranking that is made of them once.
+// Sums of accuracies for each prompt, and the ranking that is made from them once.
 #include "scheduling/sampler/historical_deviation.hpp"
 
 #include "base/text/json.hpp"

@@ -8,8 +8,8 @@
 
 namespace rollcall::scheduling {
 
-/// A skipped prompt has had its turn in this epoch. When every prompt was offered and the step is
-/// not full, the skipped prompts are taken in the order in which they were offered.
+/// A skipped prompt has had its turn in this epoch. When every prompt has been offered and the step
+/// is not full, the skipped prompts are taken in the order in which they were offered.
 class SkippingSampler : public Sampler {
  public:
   std::vector<PromptDraw> choose(const StepRequest& request,

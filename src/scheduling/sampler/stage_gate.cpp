@@ -1,4 +1,4 @@
-// The present level and its fading pass rate.
+// The current level and its fading pass rate.
 #include "scheduling/sampler/stage_gate.hpp"
 
 #include "base/errors/error.hpp"

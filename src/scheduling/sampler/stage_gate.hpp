@@ -1,4 +1,4 @@
-// The sampler `stage_gate` (CRAFT-GUI): one level at a time; the next level begins when the present
+// The sampler `stage_gate` (CRAFT-GUI): one level at a time; the next level begins when the current
 // one is mastered.
 #pragma once
 
@@ -6,11 +6,11 @@
 
 namespace rollcall::scheduling {
 
-/// Stages are the task's levels, ascending. A step draws from the present stage. The stage has a
+/// Stages are the task's levels, ascending. A step draws from the current stage. The stage has a
 /// fading pass rate f <- gate_decay f + (1 - gate_decay) * pass rate of the step's groups of that
 /// stage. When f reaches gate_success, the next stage begins with f = 0; the last stage does not
 /// end (arXiv:2508.11360: trajectories in stages from easy to hard; the rule for the next stage is
-/// this project's). Where a stage has fewer prompts than a step wants, prompts of other stages fill
+/// this project's). If a stage has fewer prompts than a step wants, prompts from other stages fill
 /// the step.
 class StageGateSampler final : public ArmSampler {
  public:

@@ -11,7 +11,7 @@ namespace rollcall::scheduling {
 
 /// floor(share * prompts) prompts are drawn without replacement with chances ~ outcome_weight * p
 /// (1 - p) + diversity_weight * d (arXiv:2509.21268), where p = Knowledge::success() and d is the
-/// latest GroupReport::diversity of the prompt (0 where it was not measured). What differs:
+/// latest GroupReport::diversity of the prompt (0 if it was not measured). What differs:
 /// estimates come from every step's rollouts; the paper samples every prompt again each T steps.
 class VarianceMixSampler final : public Sampler {
  public:

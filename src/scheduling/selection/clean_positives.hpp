@@ -7,13 +7,13 @@
 namespace rollcall::scheduling {
 
 /// m = round(clean_share n) rollouts train. Wrong and right ones are taken in proportion (halves
-/// round to even), but at least clean_least of each kind where there are enough. Where the
-/// proportional part of neither kind reaches clean_least, all rollouts train. Wrong ones are taken
-/// by sample number, which is a uniform choice. Right ones are taken by the largest reward, so a
-/// right answer is unclean if its reward is reduced (for its format or length); equal ones by
-/// sample number. Groups whose rewards do not differ leave the step (arXiv:2508.20722 and its
-/// released code, which adds the share of failed tool calls to the penalty). Where no group has
-/// differing rewards, nothing trains.
+/// round to even), but at least clean_least of each kind if there are enough. If the proportional
+/// part of neither kind reaches clean_least, all rollouts train. Wrong ones are taken by sample
+/// number, which is a uniform choice. Right ones are taken by the largest reward, so a right answer
+/// is unclean if its reward is reduced (for its format or length); ties go by sample number. Groups
+/// whose rewards do not differ leave the step (arXiv:2508.20722 and its released code, which adds
+/// the share of failed tool calls to the penalty). If no group has differing rewards, nothing
+/// trains.
 class CleanPositivesSelection final : public Selection {
  public:
   void bind(ConfigSchema& knobs) override;

@@ -38,7 +38,7 @@ std::vector<GroupTraining> ExtremeAdvantagesSelection::select(
                       .keep = std::vector<std::uint8_t>(standardised_rewards.size(), 0)});
   }
   share_ = (1.0 - request.progress) * start_ + request.progress * final_;
-  // a product that exceeds an integer by rounding only becomes that integer
+  // a product that exceeds an integer only by rounding becomes that integer
   const auto count = std::size_t(std::ceil(share_ * double(where.size() + zero.size()) - 1e-9));
   const auto kept = widest_subset(advantage, count);
   for (std::size_t i = 0; i < kept.size(); ++i)

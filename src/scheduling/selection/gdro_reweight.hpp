@@ -33,7 +33,7 @@ class GdroReweight final : public Selection {
   double weight(PromptId prompt) const override;  ///< in a step that drew all prompts equally
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  // the state names bins and no prompts, so it fits other prompts as well
+  // the state names bins and no prompts, so it also fits other prompts
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }

@@ -10,7 +10,7 @@ namespace rollcall::scheduling {
 /// With q_i = GroupReport::predicted, p_i = clip(share + delta + slope (target - q_i), 0.1, 0.9),
 /// where delta makes the mean of p over the step's rollouts equal to the share. Rollout i trains
 /// with chance p_i, by a random number at its own address. A group that would lose all rollouts
-/// keeps the one with the largest p. Share, target, slope and bounds are those of a summary of the
+/// keeps the one with the largest p. Share, target, slope and bounds come from a summary of the
 /// paper (arXiv:2603.24840). Without predictions everything trains. Dropping rollouts after
 /// generation saves time in the update only.
 class SurvivorsSelection final : public Selection {

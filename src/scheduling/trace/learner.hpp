@@ -14,14 +14,14 @@ using Skills = std::array<double, std::size_t(kSkillDomains* kSkillLevels)>;
 /// Sums over a step's trained rollouts; w is the weight of a group, A an advantage, r a reward, p
 /// the chance of success.
 struct StepGradient {
-  Skills signal{};       ///< [cells] sum of w A (r - p): the gradient by the skill of the cell
+  Skills signal{};       ///< [cells] sum of w A (r - p): the gradient w.r.t. the cell's skill
   double squares = 0.0;  ///< sum of (w A)^2, to which the variance of the noise is proportional
 };
 
 /// Skills are s = M theta. Each cell has a parameter theta, and M says how much a gain in one cell
-/// is worth in the others. The gradient by theta is M^T signal + noise sqrt(squares) xi, with xi
-/// standard normal in every coordinate. AdamW with its usual constants and no decay takes a step
-/// along it, so the scale of a gradient changes nothing.
+/// is worth in the others. The gradient with respect to theta is M^T signal + noise sqrt(squares)
+/// xi, with xi standard normal in every coordinate. AdamW with its usual constants and no decay
+/// takes a step along it, so the scale of a gradient changes nothing.
 class Learner {
  public:
   Learner(double rate, double noise, std::uint64_t seed)

@@ -96,8 +96,8 @@ GroupReport Run::answer(const GroupPlan& plan) const {
   return report;
 }
 
-/// Right answers are the same text and wrong ones all different: the share of distinct texts,
-/// measured with an error.
+/// Right answers share one text and wrong ones all differ: the share of distinct texts, measured
+/// with an error.
 double Run::diversity(const GroupReport& report) const {
   const double n = double(report.correct.size()), passed = right(report);
   return std::clamp((n - passed + (passed > 0 ? 1.0 : 0.0)) / n +

@@ -29,7 +29,7 @@ void sort_by_group(std::vector<GroupReport>& reports) {
             [](const auto& a, const auto& b) { return a.id < b.id; });
 }
 
-/// The reports of the groups that a round drew, with the next rewards of each prompt. Empty where
+/// The reports of the groups that a round drew, with the next rewards of each prompt. Empty if
 /// `reports` does not hold all of them. A log does not say which results had help, so it holds none
 /// of those.
 std::optional<std::vector<GroupReport>> part_of(const std::vector<GroupPlan>& round,
@@ -53,7 +53,7 @@ std::optional<std::vector<GroupReport>> part_of(const std::vector<GroupPlan>& ro
   return parts;
 }
 
-/// Adds the groups of a round to those of the rounds before, with one entry for each group.
+/// Adds the groups of a round to those of earlier rounds, with one entry for each group.
 void add_round(std::vector<GroupPlan>& drawn, const std::vector<GroupPlan>& round) {
   for (const GroupPlan& group : round) {
     const auto same = std::find_if(drawn.begin(), drawn.end(),
@@ -63,7 +63,7 @@ void add_round(std::vector<GroupPlan>& drawn, const std::vector<GroupPlan>& roun
   }
 }
 
-/// How every group of the step trains, with `keep` where not all of its rollouts train. Groups of
+/// How every group of the step trains, with `keep` if not all of its rollouts train. Groups of
 /// the same prompt are in the order in which they were returned, `places`.
 json training_of(const Training& training, const std::vector<GroupReport>& reports,
                  const TracePrompts& prompts, const std::map<GroupId, std::size_t>& places) {
@@ -131,8 +131,9 @@ std::vector<GroupReport> Trace::read_report(const json& entries, std::uint64_t s
 void Trace::read_returned(const json& entries, Line& line) const {
   check_line(open_.has_value(), "\"returned\" is given, but no step waits for results",
              "give it after an answer, once a step", "it holds the results of a decision");
-  std::vector<GroupPlan> waiting = open_->round.groups;  // of a prompt's draws those of more
-                                                         // rollouts first, as their results come
+  std::vector<GroupPlan> waiting = open_->round.groups;  // among a prompt's draws the larger ones
+                                                         // come first, in the order of their
+                                                         // results
   std::stable_sort(waiting.begin(), waiting.end(), [](const GroupPlan& a, const GroupPlan& b) {
     return std::tuple(a.id.prompt, b.count, a.id) < std::tuple(b.id.prompt, a.count, b.id);
   });

@@ -16,19 +16,19 @@
 
 namespace rollcall::scheduling {
 
-/// A line is a step: `prompts` (candidate ids), `budget` (rollouts), `select` (number of prompts).
-/// It may hold `min_rollouts`, `max_rollouts`, `step`, `progress`, and, with one value for each of
-/// `prompts`, `levels`, `priors` and `domains`. It may also hold results. These are lists of
-/// objects with `prompt`, `rewards` (the verifier's), `correct`, `lengths`, `loss`,
+/// A line describes a step: `prompts` (candidate ids), `budget` (rollouts), `select` (number of
+/// prompts). It may hold `min_rollouts`, `max_rollouts`, `step`, `progress`, and, with one value
+/// for each of `prompts`, `levels`, `priors` and `domains`. It may also hold results. These are
+/// lists of objects with `prompt`, `rewards` (the verifier's), `correct`, `lengths`, `loss`,
 /// `mean_abs_advantage`, `drift`, `diversity`, `predicted` and optionally `shaped`, the rewards as
 /// the recipe's reward pieces change them, from which the scheduler then learns:
 ///
 ///   returned   the results of the previous decision. The scheduler learns them before it decides
-///              this line's step. A trainer drives a scheduler in this way.
+///              this line's step. This is how a trainer drives a scheduler.
 ///   report     the results of this step. The scheduler learns them after its decision, whatever
-///              it decided. A log is replayed in this way. A scheduler of several rounds decides
-///              the next round as long as the report holds the rewards of all that the round
-///              before drew.
+///              it decided. This is how a log is replayed. A scheduler with several rounds decides
+///              the next round as long as the report holds the rewards of everything that the
+///              previous round drew.
 ///
 /// A line with `returned` alone answers an open step. If that step's latest answer says `more`, the
 /// scheduler decides the next round; otherwise the step ends. The next step's line also ends an
@@ -38,16 +38,16 @@ namespace rollcall::scheduling {
 /// restrict its choice.
 class Trace {
  public:
-  /// `hears_shaped`: the scheduler learns from shaped rewards where a line has them, otherwise from
+  /// `hears_shaped`: the scheduler learns from shaped rewards if a line has them, otherwise from
   /// the verifier's.
   Trace(SchedulerChoice choice, Knobs knobs, std::uint64_t seed,
         std::optional<std::uint64_t> prompts, bool hears_shaped = true);
   ~Trace();
   /// The answer to a line. A decision has `selected`, `counts`, `bins`, `weights`, `probabilities`
   /// if the scheduler states them, `tiers` if some prompt is asked with help (0: without), and
-  /// `more` if it decides another round after the results. Where results end a step, there is
-  /// `train`. Between steps there is `state_sha256`, of the state after the latest step that has
-  /// ended. Throws InputError naming the line.
+  /// `more` if it decides another round after the results. If results end a step, there is `train`.
+  /// Between steps there is `state_sha256`, for the state after the latest step that has ended.
+  /// Throws InputError naming the line.
   std::string step(std::string_view line, std::size_t number);
   std::vector<std::string> warnings() const;  ///< about the scheduler's knobs
 

@@ -18,10 +18,10 @@ class TracePrompts {
   /// Makes the table from the first line: its `prompts`, `levels`, `priors` and `domains`. Domains
   /// are numbered in ascending order.
   void make(const nlohmann::json& line);
-  /// Throws InputError where the scheduler needs `priors` or `domains` and the first line does not
+  /// Throws InputError if the scheduler needs `priors` or `domains` and the first line does not
   /// state them for every prompt.
   void check_needs(const Scheduler& policy, const nlohmann::json& line) const;
-  /// Throws InputError where a later line changes levels, priors or domains; it may repeat them.
+  /// Throws InputError if a later line changes levels, priors or domains; it may repeat them.
   void compare(const nlohmann::json& line) const;
   PromptId at(const nlohmann::json& id) const;
   nlohmann::json id_of(PromptId prompt) const {
@@ -32,7 +32,7 @@ class TracePrompts {
  private:
   std::optional<std::uint64_t> dense_;
   std::vector<nlohmann::json> ids_;      // ascending; empty for dense prompts
-  std::vector<nlohmann::json> domains_;  // ascending; empty where the first line states none
+  std::vector<nlohmann::json> domains_;  // ascending; empty if the first line states none
   PromptTable table_;
 };
 

@@ -62,7 +62,7 @@ GroupReport read_entry(const json& entry, const TraceColumns& columns) {
   return r;
 }
 
-/// NaN, an unknown value, comes first, because it has no order of its own.
+/// NaN, an unknown value, comes first, because comparisons do not order it.
 double key(double value) {
   return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
 }
