@@ -1,5 +1,5 @@
-// Several worked solutions of one prompt: a question file may give a list, for example one by each
-// teacher.
+// Several worked solutions of one prompt: a question file may give a list, for example one from
+// each teacher.
 #pragma once
 
 #include "core/rollout.hpp"
