@@ -18,7 +18,7 @@ struct Riddle {
   std::vector<std::string> things{};  ///< distinct, at least two
   std::int64_t questions = 0;         ///< questions in total, including guesses
   std::string secret{};               ///< the secret thing; the reference has none
-  std::vector<std::string> asked{};   ///< letters and things
+  std::vector<std::string> asked{};   ///< letters and things asked about
   bool operator==(const Riddle&) const = default;
 };
 
