@@ -1,4 +1,4 @@
-// Finds the code in a response: fenced blocks by CommonMark's rules, and which of them is the
+// Finds the code in a response: fenced blocks according to CommonMark, and which of them is the
 // answer.
 #pragma once
 
@@ -28,8 +28,8 @@ struct FoundCode {
 
 /// The last block in the tests' language, or without a language, that has what the tests need: the
 /// functions that asserts call, or input and output if those are compared. Sample outputs, shell
-/// sessions and examples of use lack that. If no block has it, the last block in the language; if
-/// the response has no fence, all of it.
+/// sessions and usage examples lack that. If no block has it, the last block in the language is
+/// taken; if the response has no fence, all of it.
 FoundCode find_code(std::string_view response, bool finished, const CodeTests& tests);
 
 }  // namespace rollcall::reward

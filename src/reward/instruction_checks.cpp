@@ -1,5 +1,5 @@
-// One row per kind. Each accepts what IFEval's released checker accepts, except for the splitting
-// of words and sentences (text/conclusion/prose.hpp) and for languages: only ASCII capitals count.
+// One row per kind. Each accepts what IFEval's released checker accepts, except in how words and
+// sentences are split (text/conclusion/prose.hpp) and in languages: only ASCII capitals count.
 #include "reward/instruction_checks.hpp"
 
 #include "base/errors/nearest.hpp"

@@ -13,7 +13,7 @@ struct Choice {
 };
 
 /// The choice at the beginning of a text: "C. 5", "(C) 5", "\textbf{(C)}\ 5", "C:", "(C)". Nothing
-/// without a label, or if the text names several choices.
+/// if there is no label, or if the text names several choices.
 std::optional<Choice> choice_of(std::string_view text);
 
 }  // namespace rollcall::reward::math

@@ -20,7 +20,7 @@ enum class Role {
   scale,    ///< thousand and above
   times,    ///< dozen, pair, gross: multiplies the number before it
   part,     ///< half, thirds: divides
-  ordinal,  ///< third, fifth: a part after "one" or "a" alone; elsewhere it is no number
+  ordinal,  ///< third, fifth: a part only after "one" or "a"; elsewhere it is not a number
   article,  ///< a, an
   minus,
   point,  ///< decimal; its digits follow as words

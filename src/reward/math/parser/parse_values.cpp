@@ -136,7 +136,7 @@ std::string take_period(Cursor& in, const std::string& places) {
   unsupported("a decimal that goes on");
 }
 
-/// Reads a group {...} of TeX. With several items it is a set that was written without backslashes.
+/// Reads a TeX group {...}. With several items it is a set written without backslashes.
 Node parse_group(Cursor& in) {
   const int outer = std::exchange(in.enclosure.bars, 0);
   if (in.take("}")) {
