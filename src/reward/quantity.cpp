@@ -89,7 +89,7 @@ struct Parts {
   std::string number, unit;
 };
 
-/// Replaces spaces of other widths, which separate groups of digits, by usual ones.
+/// Replaces spaces of other widths, which separate groups of digits, with ordinary ones.
 std::string with_plain_spaces(std::string_view text) {
   std::string plain(text);
   // no-break, thin, narrow no-break

@@ -1,5 +1,5 @@
-// GPT-2's alphabet, in which each byte has a printable character, so that vocabularies of bytes can
-// be written as text (openai/gpt-2, encoder.py).
+// GPT-2's alphabet, in which each byte has a printable character, so that byte vocabularies can be
+// written as text (openai/gpt-2, encoder.py).
 #pragma once
 
 #include <array>
