@@ -19,7 +19,8 @@ struct RunIdentity {
   std::uint64_t seed = 0;
   std::string weights_hash{};  ///< XXH3-64 of the weights that the run began with; empty in files
                                ///< of schema 1.1 and earlier
-  std::string judge{};  ///< JSON: the model that judged beside the verifier; empty without a judge
+  std::string judge{};  ///< JSON: the model that judged in addition to the verifier; empty without
+                        ///< a judge
   std::string numerics{};  ///< JSON: the numerics of the run with the steps at which they changed;
                            ///< empty if no resume has changed them
   std::string parent{};    ///< JSON: the run from which this one branched off; empty if there is

@@ -19,10 +19,10 @@ struct MetricRow {
 };
 
 /// Writes run_dir/metrics.jsonl and run_dir/tensorboard/<phase>/events.out.tfevents.*. Each phase
-/// is a TensorBoard run of its own, because phases count their steps separately. Rows after the
-/// point of a resume are dropped first, so a resumed run's file equals that of an uninterrupted run
+/// is a separate TensorBoard run, because phases count their steps separately. Rows after the point
+/// of a resume are dropped first, so a resumed run's file equals that of an uninterrupted run
 /// except for times. The same holds for event files, and a TensorBoard that has already read more
-/// is told to hide it.
+/// is made to hide it.
 class MetricsSink {
  public:
   /// `resume_rows`, which comes from the checkpoint, is the number of rows in metrics.jsonl to

@@ -77,7 +77,7 @@ ssize_t write_quietly(int fd, const char* bytes, std::size_t size) {
   return n;
 }
 
-/// mpirun gives its ranks a terminal as standard output, even where its own output is a file, and a
+/// mpirun gives its ranks a terminal as standard output, even if its own output is a file, and a
 /// pipe as standard error. Therefore standard error must be a terminal as well.
 bool is_terminal(int fd) {
   return ::isatty(fd) == 1 && (fd != STDOUT_FILENO || ::isatty(STDERR_FILENO) == 1);

@@ -1,5 +1,5 @@
-// Progress of a piece of work: a bar on a terminal, or a plain line now and then where the output
-// is a file or a pipe.
+// Progress of a piece of work: a bar on a terminal, or a plain line now and then if the output is a
+// file or a pipe.
 #pragma once
 
 #include "base/time/clock.hpp"
@@ -25,7 +25,7 @@ struct ProgressState {
   double elapsed_s = 0.0;    ///< from the start of this process to the end of the last step
   NamedNumbers numbers;      ///< in the order shown; the last ones are left out of a narrow line
   std::string unit{"step"};  ///< what is counted
-  double quiet_s = 0.0;      ///< time since the last step ended; shown where it is long
+  double quiet_s = 0.0;      ///< time since the last step ended; shown if it is long
 };
 
 /// Plain ASCII of at most `columns` characters: label, bar, done/total, rate, time left, numbers.
@@ -51,8 +51,8 @@ class ProgressSink {
 };
 
 /// Shows the progress of a piece of work. It never throws and never raises SIGPIPE: when the reader
-/// of the output goes away, nothing is shown any more. Where update() is not called for a long
-/// time, a thread of this object shows that the work still runs.
+/// of the output goes away, nothing is shown any more. If update() is not called for a long time, a
+/// thread of this object shows that the work is still running.
 class Progress {
  public:
   /// How far the work has got. `done` is ignored unless it is larger than every number so far, and

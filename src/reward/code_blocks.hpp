@@ -13,7 +13,7 @@ namespace rollcall::reward {
 /// A fenced code block (CommonMark 0.31, section 4.5) without its indentation and that of the list
 /// items and block quotes around it.
 struct CodeBlock {
-  std::string language;  ///< First word of the info string, in lower case; empty without one.
+  std::string language;  ///< First word of the info string, in lower case; empty if there is none.
   std::string code;
   bool closed = false;  ///< whether a closing fence ends the block
 };

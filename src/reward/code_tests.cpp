@@ -97,7 +97,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_of_a_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// The decimal number at the beginning of a text; empty if there is none, or if letters follow it
+/// The decimal number at the beginning of the text; empty if there is none, or if letters follow it
 /// directly.
 std::string_view number_at(std::string_view text) {
   std::size_t at = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;

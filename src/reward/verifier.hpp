@@ -58,12 +58,12 @@ class Grader {
   /// form's marks that the response has.
   Score score(const Prompt& prompt, std::string_view response, bool finished) const;
   /// The command's reply as a score: its reward is the command's score, its components are correct
-  /// and the command's own. Its answer is the command's or, if that gives none, what the extraction
+  /// and the command's own. Its answer is the command's or, if it has none, what the extraction
   /// finds.
   Score score(const Reply& reply, std::string_view response, bool finished) const;
   Score undecided(std::string reason) const;  ///< a score of zeros without a verdict
   /// Why no response can be compared by value with the reference of this prompt; empty if one can.
-  /// Throws InputError where score() would.
+  /// Throws InputError if score() would.
   std::string reference_problem(const Prompt& prompt) const;
 
  private:

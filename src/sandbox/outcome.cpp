@@ -29,7 +29,7 @@ bool speaks(const std::string& err, const std::array<const char*, N>& words) {
 }
 
 /// Whether the program used three quarters of its processor time or more. The kernel counts the
-/// limit in ticks, and on a virtual machine the reported time may be some tenths of a second below
+/// limit in ticks, and on a virtual machine the reported time may be a few tenths of a second below
 /// it.
 bool is_at_limit(const Outcome& outcome, const Limits& limits) {
   return outcome.counts.cpu_us * 4 >= std::uint64_t(limits.cpu_s) * 3'000'000;

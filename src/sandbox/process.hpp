@@ -1,4 +1,4 @@
-// Runs commands and functions, each as a process of its own; in the first tier with its own pid
+// Runs commands and functions, each in its own process; in the first tier with its own pid
 // namespace and /tmp.
 #pragma once
 

@@ -44,7 +44,7 @@ struct Running {
                     ///< socket that carries an Ending, or a pid descriptor
   std::vector<Feed> feeds;
   std::vector<Catch> catches;
-  int owner = -1;  ///< socket; when its other end closes, nobody wants the outcome and the worker
+  int owner = -1;  ///< socket; when its other end closes, nobody wants the outcome, and the worker
                    ///< ends
   const Outside* outside = nullptr;
   /// Limit in bytes for all processes of the program together, watched while it has more than one.

@@ -64,7 +64,8 @@ constexpr std::uint64_t kNewNamespaces =
     CLONE_NEWNET | CLONE_PTRACE | CLONE_UNTRACED | CLONE_IO | CLONE_PARENT;
 // namespaces that a worker makes for a run
 constexpr std::uint64_t kOfARun = CLONE_NEWPID | CLONE_NEWNS;
-// Options of prctl() with which a worker confines a run; withheld_calls() takes them from programs.
+// Options of prctl() that a worker uses to confine a run; withheld_calls() takes them away from
+// programs.
 constexpr std::array<std::uint64_t, 5> kConfining = {
     PR_SET_DUMPABLE, PR_SET_PDEATHSIG, PR_CAP_AMBIENT, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP};
 constexpr std::array kWorkersOnly = {"capset", "pidfd_open", "setsockopt",

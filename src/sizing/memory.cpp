@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kFloat = sizeof(float);
 // Measured (benchmarks/README.md, plan and peaks): LibTorch, MPI and HDF5 with what they allocate,
-// and texts; then the scheduler's records and metrics.
+// and text; then the scheduler's records and metrics.
 constexpr std::uint64_t kLibraries = 180'000'000, kRecords = 30'000'000;
 // Bytes that the scheduler keeps per training prompt: level, domain, prior and content, counts and
 // history with their places in bins, and a copy for the checkpoint.

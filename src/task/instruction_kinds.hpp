@@ -1,5 +1,5 @@
-// Kinds of instructions that the task instructions can give, and the draft of the text that follows
-// them.
+// Kinds of instructions that the task `instructions` can give, and the draft of the text that
+// follows them.
 #pragma once
 
 #include "base/text/json.hpp"

@@ -1,4 +1,4 @@
-// The files of one step: its groups and rollouts with texts and numbers, and their tokens in parts.
+// The files of one step: its groups and rollouts with text and numbers, and their tokens in parts.
 #pragma once
 
 #include "io/archive.hpp"

@@ -15,8 +15,7 @@ namespace rollcall::view {
 
 struct Piece {
   std::string text;      ///< empty if the previous token's piece includes this token's text
-  bool special = false;  ///< a token without text of its own, such as <|im_end|>, which is shown by
-                         ///< its name
+  bool special = false;  ///< a token with no text, such as <|im_end|>, which is shown by its name
 };
 
 class TokenPieces {
@@ -33,7 +32,7 @@ class TokenPieces {
  private:
   struct Known {
     Piece first, later;  ///< the token's piece at the beginning of a text, and after another token
-    bool whole = true;   ///< whether both texts consist of whole characters
+    bool whole = true;   ///< whether both pieces consist of whole characters
   };
   const Known& known(std::int32_t token);
   Known learn(std::int32_t token) const;

@@ -69,7 +69,7 @@ Dispatch make_dispatch(std::size_t processes, double timeout_s, std::size_t comp
 namespace event {
 struct Added {  ///< `samples` more requests wait for a process
   std::uint64_t samples = 0;
-  /// The process that each must be given to while that process lives; empty: any will do.
+  /// The process that each must be given to while that process lives; if empty, any will do.
   std::vector<std::optional<std::size_t>> home{};
 };
 struct Replied {
@@ -81,7 +81,8 @@ struct Heard {  ///< the process has answered part of a request, whose time limi
   std::size_t process = 0;
   Ticket ticket = 0;
 };
-struct Dropped {  ///< nobody waits for the answer to this request any more; it is never settled
+struct Dropped {  ///< nobody is waiting for the answer to this request any more; it is never
+                  ///< settled
   Ticket ticket = 0;
 };
 struct Failed {  ///< the process died or wrote something unusable, and must be ended
@@ -123,10 +124,11 @@ using Action = std::variant<action::Start, action::Send, action::End, action::Se
 ///
 /// A process fails if it ends, writes something unusable, or is too slow: it has open requests and
 /// has answered nothing for timeout_s, or a request takes longer than timeout_s times the requests
-/// that were open when it was given. Requests that had company in it are asked again, each alone in
-/// a fresh process. One that was alone is undecided at once if the process was too slow or fresh,
-/// and is asked again in a fresh one otherwise. So a verdict depends on the request alone, and not
-/// on what its process judged earlier, on the number of processes, or on the order of events.
+/// that were open when it was given. Requests that were not alone in it are asked again, each alone
+/// in a fresh process. One that was alone is undecided at once if the process was too slow or
+/// fresh, and is asked again in a fresh one otherwise. So a verdict depends on the request alone,
+/// and not on what its process judged earlier, on the number of processes, or on the order of
+/// events.
 std::vector<Action> advance(Dispatch& state, const Event& event);
 
 /// When the next Passed is due, in seconds on the events' clock; infinity while no request is open.

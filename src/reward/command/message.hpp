@@ -13,7 +13,7 @@ namespace rollcall::reward {
 struct Sample {
   std::string id;  ///< "train/12/347/0/3": purpose, step, prompt, draw, sample
   std::string prompt, response, answer;
-  /// JSON object: the prompt's row with its id or line; empty without a row
+  /// JSON object: the prompt's row with its id or line; empty if it has no row
   std::string extra{};
 };
 

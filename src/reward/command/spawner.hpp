@@ -10,7 +10,7 @@
 
 namespace rollcall::reward {
 
-/// A file descriptor that is closed with its owner; -1 stands for no descriptor.
+/// A file descriptor that is closed with its owner; -1 means no descriptor.
 class Pipe {
  public:
   Pipe() = default;
@@ -46,7 +46,7 @@ class Spawner {
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
 
-  /// Starts a command, found along PATH as execvp does, in the folder where the job was started.
+  /// Starts a command, found along PATH as execvp does, in the folder that the job was started in.
   /// Throws EnvironmentError if it is missing or not executable.
   Child start(const std::vector<std::string>& command);
   /// Ends a process and all its descendants with SIGKILL. It may first take up to `grace_ms` to end

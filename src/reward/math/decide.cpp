@@ -33,8 +33,8 @@ std::string bare(std::string_view text) {
   return kept;
 }
 
-/// Whether both texts are the same letters in different orders: three or more, or two of which one
-/// is a capital.
+/// Whether both texts are the same letters in different orders: three or more letters, or two, one
+/// of them a capital.
 bool are_shuffled_letters(std::string a, std::string b) {
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   if (a == b || a.size() != b.size() || a.size() < 2 || !std::all_of(a.begin(), a.end(), is_letter))
@@ -63,7 +63,7 @@ struct Read {
 };
 
 /// The position after the last "=" outside braces and brackets, where the value of a labelled
-/// answer begins; nothing without such a sign.
+/// answer begins; nothing if there is no such sign.
 std::optional<std::size_t> behind_label(std::string_view text) {
   std::optional<std::size_t> at;
   int depth = 0;

@@ -22,9 +22,9 @@ struct Decision {
 /// Functions are compared where both are real, at the points of points.hpp. Undecided comes with a
 /// reason from verdict.hpp, each of which concerns the reference: undecided answers may be left out
 /// of training (reward.undecided), so no answer must be able to choose to be undecided. Everything
-/// else is different: the difference is shown; or the answer has no value of its own, such as 1/0,
-/// an integral or an unsolved equation; or it is not shown to equal a reference that can be
-/// compared at little cost.
+/// else is different: the difference is shown; or the answer itself has no value, such as 1/0, an
+/// integral or an unsolved equation; or it is not shown to equal a reference that can be compared
+/// at little cost.
 Decision decide(std::string_view reference, std::string_view answer);
 
 /// Why a reference cannot be read, so that only the same text is a correct answer; empty if it can

@@ -208,8 +208,8 @@ void Step::send_notice(int rank) {
 }
 
 /// If shards are not kept, a rank writes its shard to a file. A scoring rank writes a file of
-/// scores at the same cost: `costs_.file` covers both where it is the same rank, and is counted
-/// again where another rank has to read the shard first.
+/// scores at the same cost: `costs_.file` covers both if it is the same rank, and is counted again
+/// if another rank has to read the shard first.
 void Step::publish_shard(int rank, std::size_t index) {
   const auto& scorers = of(Stage::scoring);
   const int scorer = scorers[index * scorers.size() / dealt_.shares.size()];

@@ -21,7 +21,7 @@ struct NeededField {
 };
 
 /// A row of the table in layouts.cpp. Names are dotted and may have alternatives
-/// (task/rows/fields.hpp); empty: rows of this layout have none.
+/// (task/rows/fields.hpp); empty if rows with this layout have none.
 struct Layout {
   std::string name{};
   const char* data_sets = "";  ///< data sets whose rows look like this

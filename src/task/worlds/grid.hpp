@@ -33,7 +33,7 @@ struct Grid {
   bool operator==(const Grid&) const = default;
 };
 
-/// A place on a map. As a text: the rows separated by slashes, then the place's row and column,
+/// A place on a map. As a string: the rows separated by slashes, then the place's row and column,
 /// "..G/#.. 0 1".
 struct Position {
   Grid grid;

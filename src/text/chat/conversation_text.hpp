@@ -16,7 +16,7 @@ namespace rollcall::text {
 
 class ConversationText {
  public:
-  /// Whether a text ends with what was said, or with the head of the assistant's next turn.
+  /// Whether the text ends with what was said, or with the head of the assistant's next turn.
   enum class Ending { complete, open };
 
   /// `section.chat_template` is "none", "model" for the templates of `files`, or else the path from

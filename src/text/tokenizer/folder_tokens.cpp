@@ -196,7 +196,7 @@ class Merging {
     }
   }
 
-  /// If no file names a pad_token, it is the token with which tokenizer.json pads.
+  /// If no file names a pad_token, it is the token that tokenizer.json pads with.
   void add_padding_token() {
     const auto file = folder_ / "tokenizer.json";
     if (config_.contains("pad_token") || map_.contains("pad_token") ||

@@ -9,8 +9,8 @@ namespace rollcall::reward::math {
 
 /// Compares two expressions, at least one of which has_several() values. A list written with commas
 /// alone may be a tuple, and so may values that have names; otherwise order does not count. A value
-/// that an answer gives several times is that value; several values of which only one is right are
-/// wrong.
+/// that an answer gives several times is that value; several values, only one of which is right,
+/// are wrong.
 Verdict compare_lists(Values& values, const Node& reference, const Node& answer);
 
 /// Compares the n-th part of one side with the n-th part of the other. The number of parts counts.

@@ -89,7 +89,7 @@ std::string joined(const std::vector<std::string>& rows, bool all_named = false)
 }
 
 /// A system of equations after a brace as a list: \begin{cases} x = 2 \\ y = -1 \end{cases}. Empty
-/// for another text.
+/// for any other text.
 std::string unbraced(std::string_view text) {
   // the period of "\right." was removed with other periods at the end
   constexpr std::string_view kLeft = "\\left\\{", kRight = "\\right";

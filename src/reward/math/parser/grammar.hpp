@@ -56,7 +56,7 @@ bool at_unit_below(Cursor& in, const Node& value);  ///< whether the "/" of 5/\t
 /// `value` with the unit that begins here: cm^2, square units, km/h, N\cdot m. Words that change
 /// the value are applied to it: 5 million, 75 percent.
 Node with_unit(Cursor& in, Node value);
-/// `value` with words after it, of which the first ones may change it.
+/// `value` with the words after it, the first of which may change it.
 Node with_words(Node value, std::string words);
 /// The currency whose sign is the current token; nullptr for any other token.
 const char* currency_here(const Cursor& in);

@@ -93,7 +93,7 @@ struct Place {
   std::size_t end = 0;  ///< end of the word in the text, in bytes
 };
 
-/// The words at the beginning of a text, separated by single spaces or hyphens, up to the first
+/// The words at the beginning of the text, separated by single spaces or hyphens, up to the first
 /// word that is not part of a number.
 std::vector<Place> places(std::string_view text) {
   std::vector<Place> all;

@@ -15,7 +15,7 @@ struct Numeral {
   std::size_t size = 0;  ///< bytes of the text that it covers
 };
 
-/// The longest number in words at the beginning of a text, in upper or lower case.
+/// The longest number in words at the beginning of the text, in upper or lower case.
 std::optional<Numeral> numeral_at(std::string_view text);
 
 /// The number that the whole text spells in words; nothing for any other text.

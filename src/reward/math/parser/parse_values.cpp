@@ -53,7 +53,7 @@ bool begins_formula(std::string_view words) {
   return false;
 }
 
-/// Whether a text is single words with commas or "and" between them: \text{A, C}.
+/// Whether the text is single words with commas or "and" between them: \text{A, C}.
 bool are_single_words(std::string text) {
   if (const std::size_t at = text.find(" and "); at != std::string::npos)
     text.replace(at, 5, 1, ',');

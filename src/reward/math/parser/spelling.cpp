@@ -100,7 +100,7 @@ std::size_t dropped(std::string_view rest) {
 }
 
 /// Length of the ending of an ordinal whose last digit is `digit`, as in 3rd, 3^{rd} and
-/// 3\text{rd}; zero without one.
+/// 3\text{rd}; zero if there is none.
 std::size_t ordinal(char digit, std::string_view rest) {
   if (digit < '0' || digit > '9') return 0;
   std::size_t at = 0, open = 0;
@@ -141,7 +141,7 @@ std::size_t modulus(std::string_view rest, std::string& number) {
   return 0;
 }
 
-/// Whether a text ends in an abbreviation that may have a period: 6 sq. ft.
+/// Whether the text ends in an abbreviation that may have a period: 6 sq. ft.
 bool ends_in_unit(std::string_view text) {
   std::size_t begin = text.size();
   while (begin > 0 && std::isalpha(static_cast<unsigned char>(text[begin - 1])) != 0) --begin;

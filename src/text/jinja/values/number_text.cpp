@@ -41,7 +41,8 @@ bool drop_underscores(std::string& s) {
   return true;
 }
 
-/// Whether a text is [digits][.digits][e[sign]digits] with at least one digit before the exponent.
+/// Whether the text is [digits][.digits][e[sign]digits] with at least one digit before the
+/// exponent.
 bool is_decimal(std::string_view s) {
   const auto digits = [&] {
     std::size_t n = 0;

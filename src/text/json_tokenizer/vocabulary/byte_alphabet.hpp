@@ -15,7 +15,8 @@ const std::array<char32_t, 256>& byte_characters();
 
 void append_as_characters(std::string_view bytes, std::string& to);
 
-/// The bytes of a text in this alphabet. Nothing if it has a character that is not in the alphabet.
+/// The bytes of the text in this alphabet. Nothing if it has a character that is not in the
+/// alphabet.
 std::optional<std::string> bytes_of_characters(std::string_view text);
 
 }  // namespace rollcall::text::json_tokenizer
