@@ -13,13 +13,13 @@
 namespace rollcall::io {
 
 /// Runs `phase`, which returns bytes for the other ranks, and exchanges results and faults in one
-/// collective, so that nobody waits for a rank that failed. If a rank failed, all ranks throw with
-/// the words of the lowest such rank: UnreadableError or EnvironmentError if its error was one of
-/// these, else StorageError. Returns [ranks] the bytes of every rank.
+/// collective, so that nobody waits for a rank that failed. If any rank failed, all ranks throw
+/// with the message of the lowest failed rank: UnreadableError or EnvironmentError if its error was
+/// one of these, else StorageError. Returns the bytes from every rank, [ranks].
 template <class F>
 std::vector<std::string> agreed(comm::Communicator& ranks, const F& phase) {
   enum : int { storage, environment, unreadable };
-  using Fault = std::pair<std::string, int>;  // words, and one of the kinds above
+  using Fault = std::pair<std::string, int>;  // message, and one of the kinds above
   std::pair<Fault, std::string> mine;         // fault, result
   try {
     mine.second = phase();

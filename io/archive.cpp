@@ -41,8 +41,8 @@ std::vector<ArchiveEntry> read_manifest(const fs::path& run_dir) {
 
 void await_packed(const fs::path& run_dir, const std::string& name, double longest_s) {
   const std::string path = "archive/" + name + ".h5";
-  std::exception_ptr fault;  // the last attempt's; an attempt may fail because the manifest is just
-                             // being replaced
+  std::exception_ptr fault;  // from the last attempt, which may fail because the manifest is being
+                             // replaced just then
   const auto named = [&] {
     fault = nullptr;
     if (!file_seen_in_time(run_dir / path, 0.0)) return false;
@@ -74,7 +74,8 @@ std::vector<ArchivedGroup> read_archive(const fs::path& run_dir, const ArchiveEn
     KeyColumns keys;
     RolloutColumns rollouts;
     ScoreColumns scores;
-    StepTraining training;  // training of all steps of the file, with the keys of all groups
+    StepTraining training;  // training records for all steps in the file, with the keys of all
+                            // groups
     reader.read(keys);
     reader.read(rollouts);
     reader.read(scores);

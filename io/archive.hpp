@@ -18,8 +18,8 @@ namespace rollcall::io {
 /// A shard to pack with its scores, or a training file. Lists of them are in canonical order
 /// (purpose, step, round, producer).
 struct PackInput {
-  PublishedFile shard, scores;  ///< both are the same file where one file holds both, and for a
-                                ///< training file
+  PublishedFile shard, scores;  ///< the same file if one file holds both, or if it is a training
+                                ///< file
 
   template <class Archive>
   void serialize(Archive& ar, unsigned) {
@@ -34,9 +34,10 @@ struct ArchiveEntry {
   std::uint64_t first_step = 0, last_step = 0;
   std::uint64_t groups = 0, rollouts = 0, tokens = 0;
 };
-/// Whether an archive file, which holds whole steps of one purpose, has this step of this purpose.
+/// Whether an archive file, which holds whole steps of one purpose, contains this step for this
+/// purpose.
 bool holds(const ArchiveEntry& entry, Purpose purpose, std::uint64_t step);
-/// Whether an archive file has one of the steps [first_step, last_step] of this purpose.
+/// Whether an archive file contains any of the steps [first_step, last_step] for this purpose.
 bool overlap(const ArchiveEntry& entry, Purpose purpose, std::uint64_t first_step,
              std::uint64_t last_step);
 bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::uint64_t step);
@@ -45,15 +46,15 @@ bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::u
 /// the communicator is MPI; otherwise rank 0 writes all), rank 0 reads the file back and compares
 /// it with the shards, publishes it, appends it to the manifest and removes the shards. A crash at
 /// any point loses nothing: the shards stay until the manifest names the file, and a second call
-/// finds the work done. The inputs of rank 0 are used on all ranks. They must be whole steps of one
+/// finds that the work is done. All ranks use rank 0's inputs. They must be whole steps of one
 /// purpose that precede a checkpoint, because a packed step must not be drawn again. A fault on one
-/// rank is thrown on all (StorageError, or EnvironmentError where a program with a later minor
-/// version of the schema wrote a shard). Returns the entry on every rank.
+/// rank is thrown on all (StorageError, or EnvironmentError if a program with a later minor schema
+/// version wrote a shard). Returns the entry on every rank.
 ArchiveEntry pack(comm::Communicator& ranks, const std::filesystem::path& run_dir,
                   const std::string& name, const std::vector<PackInput>& inputs,
                   const RunIdentity& identity);
 
-/// Removes the shards that are left of a pack that was interrupted after its manifest was written;
+/// Removes the shards left over from a pack that was interrupted after it wrote its manifest;
 /// returns the number of files. The next pack and the next start of the run do the same.
 int end_interrupted_pack(const std::filesystem::path& run_dir);
 
@@ -65,11 +66,11 @@ void await_packed(const std::filesystem::path& run_dir, const std::string& name,
 std::vector<ArchiveEntry> read_manifest(const std::filesystem::path& run_dir);
 
 /// Content hash of all rollouts of a run, of every purpose, in canonical order. It does not depend
-/// on whether they are packed, nor on how they are divided into files. Throws StorageError where a
+/// on whether they are packed, nor on how they are divided into files. Throws StorageError if a
 /// shard has no scores or a group occurs twice.
 std::string archive_sha256(const std::filesystem::path& run_dir);
 
-/// A group of an archive or shard file as values, with the scores of its rollouts.
+/// A group from an archive or shard file, with the scores of its rollouts.
 struct ArchivedGroup {
   Purpose purpose;
   std::uint64_t step;
@@ -77,7 +78,7 @@ struct ArchivedGroup {
   ShardPrompt prompt;
   std::vector<Score> scores;  ///< [rollouts]
   float temperature = 1.0F;
-  std::vector<RolloutTraining> training = {};  ///< [rollouts], or empty where it was not recorded
+  std::vector<RolloutTraining> training = {};  ///< [rollouts], or empty if not recorded
 };
 /// All groups of one archive file. Throws StorageError.
 std::vector<ArchivedGroup> read_archive(const std::filesystem::path& run_dir,

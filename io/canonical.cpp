@@ -13,13 +13,14 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-// In a group's digest these numbers follow the answer of a rollout that has no verdict, or whose
-// verification a time limit ended. Otherwise the sample number of the next rollout follows, which
-// is never this large.
+// In a group's digest, one of these numbers follows the answer of a rollout that has no verdict, or
+// whose verification hit a time limit. Otherwise the sample number of the next rollout follows,
+// which is never this large.
 constexpr std::uint64_t kUndecided = ~std::uint64_t{0}, kClockEnded = kUndecided - 1;
-// These come before the number of rollouts of a group, which is never this large either.
+// These come before the number of rollouts in a group, which is never this large either.
 constexpr std::uint64_t kFrom = kUndecided - 2, kStart = kUndecided - 3;
-// These come after the turns of a rollout, where otherwise the number of reward components follows.
+// These come after the turns of a rollout, where the number of reward components would otherwise
+// follow.
 constexpr std::uint64_t kOpening = kUndecided - 4, kFork = kUndecided - 5, kFacts = kUndecided - 6;
 
 auto key(const ArchivedGroup& g) { return std::tuple(g.purpose, g.step, g.group.id); }
@@ -67,7 +68,7 @@ void order_samples(ArchivedGroup& g) {
   g.group.rollouts = std::move(rollouts), g.scores = std::move(scores);
 }
 
-/// Writes little-endian values of fixed width; lists and strings follow their length.
+/// Writes little-endian values of fixed width; each list or string is preceded by its length.
 class Digest {
  public:
   void number(std::uint64_t value) { sha_.add(std::as_bytes(std::span(&value, 1))); }
@@ -86,8 +87,8 @@ class Digest {
   Sha256 sha_;
 };
 
-/// Verdicts and reflections are older than the columns that name kinds. Their numbers name them, so
-/// that runs which have no other kinds keep their hash.
+/// Verdicts and reflections are older than the columns that name kinds. They are identified by
+/// number, so that runs with no other kinds keep their hash.
 bool is_told_by_number(DerivedKind kind) {
   return kind == DerivedKind::none || kind == DerivedKind::verdict ||
          kind == DerivedKind::reflection;
@@ -102,7 +103,7 @@ void add(Digest& digest, const Derivation& from) {
     digest.number(value);
 }
 
-/// The reason is left out, as the reasons of verdicts are.
+/// The reason is left out, as it is for verdicts.
 void add(Digest& digest, const TurnFacts& facts) {
   digest.list(std::vector<double>{facts.reward});
   digest.list(facts.components);
@@ -112,7 +113,7 @@ void add(Digest& digest, const TurnFacts& facts) {
     digest.number(value);
 }
 
-/// What the rollouts of most runs do not have is added behind its mark, where it is there.
+/// Data that rollouts in most runs lack is added after its mark, if it is present.
 void add_conversation(Digest& digest, const Rollout& rollout) {
   if (rollout.opening != 0) digest.number(kOpening), digest.number(std::uint64_t(rollout.opening));
   if (rollout.parent != -1 || rollout.fork_token != -1)

@@ -1,5 +1,5 @@
-// Scored groups in the order of the archive, and their digest. Both are the same for any division
-// into files and ranks. Private to io.
+// Scored groups in the order of the archive, and their digest. Both are the same however the groups
+// are divided among files and ranks. Private to io.
 #pragma once
 
 #include "io/archive.hpp"

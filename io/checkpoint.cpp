@@ -1,5 +1,5 @@
-// Checkpoint folders are written under a hidden name, become valid by their manifest, and get their
-// name by one rename.
+// Checkpoint folders are written under a hidden name, become valid through their manifest, and get
+// their name in one rename.
 #include "io/checkpoint.hpp"
 
 #include "base/errors/error.hpp"
@@ -49,7 +49,7 @@ bool plain(const std::string& name) {
 struct CheckpointManifest {
   std::uint64_t sequence = 0;
   CheckpointFacts files;
-  std::string settings;  ///< the run's settings as text; empty where an earlier build wrote the
+  std::string settings;  ///< the run's settings as text; empty if an earlier build wrote the
                          ///< checkpoint
 };
 
@@ -62,7 +62,7 @@ CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
       throw std::invalid_argument(
           fmt::format("its checksum is {} where it says {}", hex64(found), hex64(stated)));
     const int format = j.at("format").get<int>();
-    // The file is as it was written, so this is no damage.
+    // The file is as it was written, so this is not damage.
     require<EnvironmentError>(
         format == kCheckpointFormat,
         fmt::format("{}: format {} where this program reads {}", (checkpoint / kManifest).string(),
@@ -98,7 +98,8 @@ std::string manifest_text(const std::string& name, std::uint64_t sequence,
   return manifest.dump(1) + "\n";
 }
 
-/// Bytes of a file; empty where there is no file, or where the run is just removing its checkpoint.
+/// The size of a file in bytes; empty if there is no file, or if the run is just removing its
+/// checkpoint.
 std::optional<std::uint64_t> bytes_of(const fs::path& path) {
   if (!fs::is_regular_file(path)) return std::nullopt;
   std::error_code failed;
@@ -108,8 +109,8 @@ std::optional<std::uint64_t> bytes_of(const fs::path& path) {
   return bytes;
 }
 
-/// How a file differs from its entry in the manifest; empty: it does not. `content` receives the
-/// bytes; if it is null, the file is never in memory as a whole.
+/// How a file differs from its entry in the manifest; empty if it does not. `content` receives the
+/// bytes; if it is null, the whole file is never held in memory.
 std::string fault_of(const fs::path& path, const FileFacts& facts, std::string* content = nullptr) {
   const auto bytes = bytes_of(path);
   if (!bytes) return "the file is missing";
@@ -132,19 +133,19 @@ std::vector<std::string> folder_names(const fs::path& run_dir) {
 
 struct Listing {
   std::vector<std::pair<std::uint64_t, std::string>> complete;  ///< sequence, name: oldest first
-  std::map<std::string, std::string> damaged;     ///< what is wrong, by folder, where the manifest
-                                                  ///< is damaged
-  std::map<std::string, std::string> unreadable;  ///< the reason, by folder, where the manifest
-                                                  ///< cannot be read or is of another format
-  std::exception_ptr first_unreadable{};          ///< the error of one of them
+  std::map<std::string, std::string> damaged;     ///< what is wrong, by folder, if the manifest is
+                                                  ///< damaged
+  std::map<std::string, std::string> unreadable;  ///< the reason, by folder, if the manifest cannot
+                                                  ///< be read or has another format
+  std::exception_ptr first_unreadable{};          ///< the error from one of those
   std::vector<std::string> faults() const {
     std::vector<std::string> texts;
     for (const auto* those : {&damaged, &unreadable})
       for (const auto& [name, fault] : *those) texts.push_back(fault);
     return texts;
   }
-  /// Throws where a manifest cannot be read, because the newest readable checkpoint might not be
-  /// the newest one.
+  /// Throws if a manifest cannot be read, because the newest readable checkpoint might not be the
+  /// newest one.
   const Listing& known() const {
     if (first_unreadable) std::rethrow_exception(first_unreadable);
     return *this;
@@ -201,9 +202,9 @@ void discard(const fs::path& run_dir, const std::string& name) {
   remove_folder(hidden);
 }
 
-/// Puts the finished folder in place of an older one of the same name. The two are exchanged where
-/// the file system can do that, so that one of them always exists. Elsewhere (NFS, Lustre) the
-/// older one is renamed to a name that restore_replaced() knows.
+/// Puts the finished folder in place of an older one with the same name. The two are exchanged
+/// where the file system can do that, so that one of them always exists. Elsewhere (NFS, Lustre)
+/// the older one is renamed to a name that restore_replaced() knows.
 void show(const fs::path& run_dir, const fs::path& hidden, const std::string& name) {
   const fs::path shown = folder_of(run_dir) / name, aside = folder_of(run_dir) / (kReplaced + name);
   if (!fs::exists(shown)) {
@@ -217,7 +218,7 @@ void show(const fs::path& run_dir, const fs::path& hidden, const std::string& na
   remove_folder(aside);
 }
 
-/// Links the files that an earlier checkpoint has already.
+/// Links the files that an earlier checkpoint already has.
 void take_over(const fs::path& run_dir, const CheckpointShare& share, const fs::path& hidden,
                CheckpointFacts& facts) {
   if (share.unchanged.empty()) return;
@@ -272,7 +273,7 @@ void end_checkpoint(const fs::path& run_dir, const std::string& name, const Chec
     fsync_path(shards);  // once for all shards that were published since the
                          // last checkpoint
   const Listing before = list(run_dir);
-  // the new number comes after those of checkpoints that cannot be read as well
+  // the new number also comes after those of checkpoints that cannot be read
   const std::uint64_t sequence =
       (before.complete.empty() ? 0 : before.complete.back().first) + before.unreadable.size() + 1;
   write_file_synced(hidden / kManifest, manifest_text(name, sequence, files, settings));

@@ -23,7 +23,7 @@ struct Checkpoint {
   std::map<std::string, std::string> files;
 };
 
-/// The manifest's entry of a file.
+/// The manifest's entry for a file.
 struct FileFacts {
   std::uint64_t bytes = 0, checksum = 0;  ///< size of the file, and its XXH3-64
 
@@ -34,7 +34,7 @@ struct FileFacts {
 };
 using CheckpointFacts = std::map<std::string, FileFacts>;
 
-/// The files that one rank writes of a checkpoint that several ranks write together.
+/// One rank's files in a checkpoint that several ranks write together.
 struct CheckpointShare {
   /// Bytes by file name; the function is called when the file is written.
   std::map<std::string, std::function<FileContent()>> files;
@@ -43,13 +43,13 @@ struct CheckpointShare {
                                        ///< instead of written
 };
 
-/// A checkpoint also makes the names of all shards durable that were published before it, because a
+/// A checkpoint also makes durable the names of all shards that were published before it, because a
 /// step counts only once a checkpoint follows it. Each rank writes its share (a file has one
 /// writer) into a hidden folder. Then one rank ends the checkpoint with the entries of all ranks:
 /// it writes manifest.json, with sizes, XXH3 checksums and a format number, as the last file, and
-/// one rename makes the folder run_dir/checkpoints/<name>. Every file is fsynced. An existing
-/// checkpoint of that name is replaced. Both functions throw StorageError, leave older checkpoints
-/// alone, and may run on any thread.
+/// renames the folder to run_dir/checkpoints/<name>. Every file is fsynced. An existing checkpoint
+/// with that name is replaced. Both functions throw StorageError, leave older checkpoints alone,
+/// and may run on any thread.
 CheckpointFacts write_share(const std::filesystem::path& run_dir, const std::string& name,
                             const CheckpointShare& share);
 void end_checkpoint(const std::filesystem::path& run_dir, const std::string& name,
@@ -70,7 +70,7 @@ void restore_replaced(const std::filesystem::path& run_dir);
 /// unknown.
 std::vector<std::string> list_checkpoints(const std::filesystem::path& run_dir,
                                           std::vector<std::string>* faults = nullptr);
-/// The folders whose manifest is damaged, with what is wrong, by name. Throws UnreadableError.
+/// What is wrong with each damaged manifest, by folder name. Throws UnreadableError.
 std::map<std::string, std::string> damaged_checkpoints(const std::filesystem::path& run_dir);
 
 /// Waits until the manifest of a checkpoint that another rank has ended is visible on this node
@@ -78,8 +78,8 @@ std::map<std::string, std::string> damaged_checkpoints(const std::filesystem::pa
 void await_checkpoint(const std::filesystem::path& run_dir, const std::string& name,
                       double longest_s = kLateName_s);
 
-/// A complete checkpoint on disk. Its manifest is read once, and a file when it is needed. Files of
-/// tensors are mapped, because they are as large as the model and its moments.
+/// A complete checkpoint on disk. Its manifest is read once, and each file when it is needed.
+/// Tensor files are mapped, because they are as large as the model and its moments.
 class StoredCheckpoint {
  public:
   StoredCheckpoint(const std::filesystem::path& run_dir,
@@ -87,7 +87,7 @@ class StoredCheckpoint {
   const std::string& name() const { return name_; }
   const CheckpointFacts& files() const { return files_; }
   // The three functions below compare with the manifest and throw StorageError naming the file. The
-  // first two also throw where the checkpoint has no such file.
+  // first two also throw if the checkpoint has no such file.
 
   std::string read(const std::string& file) const;  ///< the bytes of a file
   /// The path of a file; the comparison does not hold the whole file in memory.
@@ -121,9 +121,9 @@ Removed remove_leftovers(const std::filesystem::path& run_dir);
 void prune_checkpoints(const std::filesystem::path& run_dir, std::int64_t keep_last,
                        const std::vector<std::string>& keep);
 
-/// For programs that read single files of a checkpoint folder, wherever it is: compares these files
-/// with its manifest, without holding them in memory. A file that is neither in the folder nor in
-/// the manifest is skipped. Throws StorageError naming the damaged file.
+/// For programs that read individual files from a checkpoint folder, wherever it is: compares these
+/// files with its manifest, without holding them in memory. A file that is neither in the folder
+/// nor in the manifest is skipped. Throws StorageError naming the damaged file.
 void verify_files(const std::filesystem::path& checkpoint, const std::vector<std::string>& names);
 
 }  // namespace rollcall::io

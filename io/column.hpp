@@ -54,8 +54,8 @@ inline constexpr std::array<Dimension, kDims> kDimensions{{{"groups", "group"},
                                                            {"fact_components", "fact_component"},
                                                            {"text", "fact_reason_byte"}}};
 inline constexpr std::size_t index(Dim d) { return std::size_t(d); }
-using Extents = std::array<std::uint64_t, kDims>;  ///< length of each dimension; 0 where a file
-                                                   ///< does not have it
+using Extents = std::array<std::uint64_t, kDims>;  ///< length of each dimension; 0 if a file lacks
+                                                   ///< it
 
 /// One column. A column with `counts` says how many rows of that dimension belong to each of its
 /// rows (CF "contiguous ragged array"). So files can be concatenated column by column, and the sum
@@ -67,10 +67,10 @@ struct Column {
   std::optional<Dim> counts = {};
   const char* flags = nullptr;  ///< names of the values 0, 1, ... of a coded column
   bool by_component = false;    ///< a matrix [rows, component]
-  int since_minor = 0;  ///< files of earlier minor versions do not have it and read as `absent`
+  int since_minor = 0;          ///< files with earlier minor versions lack it and read as `absent`
   double absent = 0;
 };
-/// The name of a value of a coded column: word number `code` of its names. Empty if it has none.
+/// The name of a value in a coded column: word number `code` in `names`. Empty if it has none.
 constexpr std::string_view code_name(std::string_view names, std::int64_t code) {
   for (; code > 0 && !names.empty(); --code) {
     const std::size_t space = names.find(' ');

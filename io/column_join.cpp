@@ -185,7 +185,7 @@ void Join::add_rollouts(std::vector<std::tuple<std::uint32_t, std::size_t, std::
   }
 }
 
-/// Fills the joined column with this number with pieces of the shards' columns.
+/// Fills joined column `number` with pieces of the shards' columns.
 void Join::cut(ColumnPieces& column, std::size_t number) const {
   const std::size_t dim = index(column.column.rows);
   const bool by_group = at_.empty() || !at_.front().by_group[dim].empty();

@@ -22,8 +22,8 @@ struct JoinedColumns {
 
 /// Orders and joins groups as canonical() does: groups by (step, prompt, draw), rollouts by sample.
 /// Throws StorageError when shards contradict each other. The shards must have the same component
-/// names. `training`: how rollouts of their steps were trained on; rollouts of steps that it lacks
-/// become unrecorded.
+/// names. `training` says how the update used the rollouts of these steps; rollouts of steps that
+/// it lacks become unrecorded.
 JoinedColumns join(const std::vector<MappedShard>& shards,
                    const std::vector<StepTraining>& training = {});
 

@@ -13,7 +13,7 @@ namespace rollcall::io {
 struct ColumnPieces {
   Column column;
   ElementType type;
-  std::size_t width = 1;  ///< bytes of an element
+  std::size_t width = 1;  ///< bytes per element
   std::vector<std::span<const std::byte>> pieces{};
   std::size_t bytes = 0;  ///< sum of the sizes of all pieces
 

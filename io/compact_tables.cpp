@@ -1,5 +1,5 @@
 // A compact file has one dataset of values, one dataset with the places of the columns, and one
-// attribute of facts. HDF5 builds it in memory with a dozen calls.
+// attribute with facts. HDF5 builds it in memory with a dozen calls.
 #include "io/compact_tables.hpp"
 
 #include "base/files/file.hpp"
@@ -18,7 +18,7 @@ using nlohmann::json;
 constexpr const char *kFacts = "facts", *kIndex = "index", *kColumns = "columns",
                      *kSegments = "segments", *kComponentNames = "component_names";
 
-/// A row of the index in the form that the file has.
+/// A row of the index as the file stores it.
 struct IndexRow {
   char name[32];
   char type[8];                  ///< in NumPy's notation
@@ -84,7 +84,7 @@ struct Forms {
   }
 };
 const Forms& forms() {
-  static const Forms& made = *new Forms;  // never freed, as HDF5 itself (handle.cpp)
+  static const Forms& made = *new Forms;  // never freed, like HDF5 itself (handle.cpp)
   return made;
 }
 

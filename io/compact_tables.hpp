@@ -14,16 +14,16 @@
 
 namespace rollcall::io {
 
-/// Compact files have a major version of their own. The minor version says which columns there are,
-/// as in files of schema 1.
+/// Compact files have their own major version. The minor version says which columns there are, as
+/// in files of schema 1.
 inline constexpr int kCompactMajor = 2;
 
-/// Whether the attribute is part of the schema's version. These remain HDF5 attributes in every
-/// file, so that older programs refuse a newer file by name.
+/// Whether the attribute is part of the schema version. Such attributes remain HDF5 attributes in
+/// every file, so that older programs refuse a newer file by name.
 bool is_schema_version(std::string_view attribute);
 
-/// The content of a compact file; the same values give the same bytes. The schema's version stays
-/// in attributes, all others become `facts`. Throws FileFault.
+/// The content of a compact file; the same values give the same bytes. The schema version stays in
+/// attributes; all other attributes become `facts`. Throws FileFault.
 std::string build_compact(std::span<const ColumnView> columns, const Layout& layout);
 
 /// A row of the index.
@@ -31,7 +31,7 @@ struct CompactColumn {
   ElementType type;
   std::uint64_t offset, bytes;  ///< place in the dataset of columns
   std::uint64_t checksum;
-  std::vector<std::uint64_t> segments;  ///< checksums; empty where the column is one segment
+  std::vector<std::uint64_t> segments;  ///< checksums; empty if the column is one segment
 };
 
 /// Reads the facts and columns of a compact file. Every fault is a FileFault.
@@ -45,8 +45,8 @@ class CompactTables {
   /// Null when the file has no such column.
   const CompactColumn* find(const std::string& column) const;
   std::span<const std::byte> values(const CompactColumn& column);
-  std::optional<std::uint64_t> place() const;  ///< offset of the columns in the file; empty where
-                                               ///< all columns are empty
+  std::optional<std::uint64_t> place() const;  ///< offset of the columns in the file; empty if all
+                                               ///< columns are empty
 
   bool has(const std::string& fact) const { return facts_.contains(fact); }
   std::string text(const std::string& fact) const;

@@ -1,5 +1,5 @@
-// Columns that came with conversations and derived groups, schema *.8: how a group came about, how
-// its rollouts began, and what environments made of turns. Whole numbers are int64 here.
+// Columns added for conversations and derived groups in schema *.8: where a group came from, how
+// its rollouts began, and what environments reported about turns. Integers are int64 here.
 #pragma once
 
 #include "io/column.hpp"
@@ -110,8 +110,8 @@ void each_of_facts(Self& c, F& f) {
 
 }  // namespace conversation
 
-/// A part of RolloutColumns. A run without any of it stores zeros, and no row of a table of facts.
-/// The names of components are in the attribute `environment` of the file.
+/// Part of RolloutColumns. A run that uses none of it stores zeros, and no rows in the tables of
+/// facts. The names of components are in the file's attribute `environment`.
 struct ConversationColumns {
   // [group]
   std::vector<std::int64_t> kind, parent_step, parent_prompt, parent_draw, parent_sample, tier,

@@ -1,4 +1,4 @@
-// Walks through the tables of facts with one position for each of them.
+// Walks through the tables of facts, keeping one position in each.
 #include "io/conversation_rows.hpp"
 
 #include "base/errors/error.hpp"

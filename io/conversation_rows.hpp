@@ -1,5 +1,5 @@
-// Converts how a group came about and what its environments made of turns to columns and back.
-// Private to io.
+// Converts where a group came from and what its environments reported about turns to columns and
+// back. Private to io.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -10,15 +10,15 @@
 namespace rollcall::io {
 
 void append_origin(const Group& group, ConversationColumns& columns);
-/// After the turns of the rollout. TurnFacts are left as they are but for turn_flag::moved.
+/// Called once the rollout's turns have been appended. Stores its facts without turn_flag::moved.
 void append_facts(const Rollout& rollout, ConversationColumns& columns);
 
 /// Throws FileFault for values that no group and no rollout can have: parents beyond the range of
-/// their numbers, facts of some turns of a rollout, components out of order. The sums of counts
-/// have been checked (TableReader::check_counts).
+/// their numbers, facts for only some of a rollout's turns, components out of order. The sums of
+/// counts have been checked (TableReader::check_counts).
 void check_conversations(const RolloutColumns& rollouts);
 
-/// Gives groups and rollouts, in order, what the columns have of them. The columns have passed
+/// Fills in groups and rollouts, in order, from the columns. The columns have passed
 /// check_conversations().
 class ConversationWalk {
  public:

@@ -86,7 +86,7 @@ std::string list(const char* field, const std::vector<T>& a, const std::vector<T
   return {};
 }
 
-/// The first text that is not empty, with `where` before it.
+/// The first string that is not empty, prefixed with `where`.
 std::string first_of(const std::string& where, std::initializer_list<std::string> differences) {
   for (const std::string& difference : differences)
     if (!difference.empty()) return where + difference;

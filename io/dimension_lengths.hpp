@@ -1,4 +1,4 @@
-// The lengths of a file's dimensions as its columns have them, with the checks between columns.
+// The lengths of a file's dimensions, as given by its columns, with the checks between columns.
 // Private to io.
 #pragma once
 
@@ -21,7 +21,7 @@ class DimensionLengths {
   /// different number. `column`: its path, for the message.
   void note(Dim dim, std::uint64_t length, const std::string& column);
   /// Notes the values of a count column (Column::counts); check_counts() compares their sum. Throws
-  /// where a signed value is negative or exceeds 32 bits, as no count of a row does.
+  /// if a signed value is negative or exceeds 32 bits, which a row's count never does.
   void note_counts(const Column& column, std::span<const std::uint32_t> values);
   void note_counts(const Column& column, std::span<const std::int64_t> values);
   /// To be called after all reads. Throws when the sum of a count column differs from the length of

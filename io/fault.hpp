@@ -25,7 +25,7 @@ namespace rollcall::io {
       "check the disk, then try again; if the error persists, move the file out of the run and repair the run"));
 }
 
-/// Runs `read` as the only user of HDF5; its faults are reported as faults of the file `path`.
+/// Runs `read` as the only user of HDF5; its faults are reported as faults in the file `path`.
 template <class F>
 auto reading(const std::filesystem::path& path, const F& read) {
   try {

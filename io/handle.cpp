@@ -14,12 +14,12 @@ namespace rollcall::io {
 namespace {
 
 // This runs before main, and so before MPI_Init: neither exit() nor MPI_Finalize may clean up
-// inside HDF5, which crashes after a failed read (1.10: H5F__close_cb of a file that was half
-// opened). Handles close everything that is open.
+// inside HDF5, which crashes after a failed read (1.10: H5F__close_cb of a half-opened file).
+// Handles close everything that is open.
 const bool started =
     (H5dont_atexit(), H5open()) >= 0 && H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
 
-/// The number after "errno = " in a message of HDF5's drivers; 0 where there is none.
+/// The number after "errno = " in a message of HDF5's drivers; 0 if there is none.
 int errno_in(std::string_view text) {
   constexpr std::string_view kMark = "errno = ";
   const auto mark = text.find(kMark);
@@ -46,8 +46,8 @@ void hdf5_failure(const char* action, std::string_view subject) {
   // HDF5 does not always say why a system call failed
   const int left = errno == EIO || errno == ESTALE ? errno : 0;
   std::string innermost;
-  // Upward visits the call that found the error first. Its message is the most precise one (errno
-  // text, checksum mismatch).
+  // An upward walk begins with the call that found the error. Its message is the most precise one
+  // (errno text, checksum mismatch).
   H5Ewalk2(
       H5E_DEFAULT, H5E_WALK_UPWARD,
       [](unsigned depth, const H5E_error2_t* error, void* text) -> herr_t {

@@ -22,7 +22,7 @@ struct NewerSchema : FileFault {
   using FileFault::FileFault;
 };
 
-/// The file system refuses to read the file, so nothing is known of it. It becomes an
+/// The file system refuses to read the file, so nothing is known about it. It becomes an
 /// UnreadableError.
 struct UnreadableFault : FileFault {
   using FileFault::FileFault;
@@ -33,7 +33,7 @@ struct UnreadableFault : FileFault {
 std::unique_lock<std::mutex> enter_hdf5();
 
 /// Throws FileFault "cannot <action> <subject>: <innermost HDF5 message>"; UnreadableFault with the
-/// words of errno where HDF5 names one.
+/// message of errno if HDF5 names one.
 [[noreturn]] void hdf5_failure(const char* action, std::string_view subject);
 inline void check(herr_t status, const char* action, std::string_view subject = {}) {
   if (status < 0) hdf5_failure(action, subject);

@@ -1,4 +1,4 @@
-// Adds the counts in the manifest and the shapes of columns.
+// Adds up the counts in the manifest and in the shapes of columns.
 #include "io/kept_rollouts.hpp"
 
 #include "io/fault.hpp"

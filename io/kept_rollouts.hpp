@@ -10,16 +10,16 @@
 
 namespace rollcall::io {
 
-/// Counts sampled rollouts, so not those of the purpose `greedy`, by the manifest for packed files
-/// and by the shapes of columns for shards that are not packed. It reads no values. Throws
+/// Counts sampled rollouts, so not those with the purpose `greedy`: from the manifest for packed
+/// files, and from the shapes of columns for unpacked shards. It reads no values. Throws
 /// StorageError for a damaged manifest.
 std::uint64_t kept_rollouts(const std::filesystem::path& run_dir);
 
 /// Rollouts by the purpose and step of their groups.
 using RolloutsOfSteps = std::map<std::pair<Purpose, std::uint64_t>, std::uint64_t>;
 
-/// Counts the sampled rollouts in archive files of the steps from `first` on. It reads columns only
-/// of files that hold several steps. Throws StorageError naming a damaged file or manifest.
+/// Counts the sampled rollouts in archive files for the steps from `first` on. It reads columns
+/// only from files that hold several steps. Throws StorageError naming a damaged file or manifest.
 RolloutsOfSteps packed_rollouts(const std::filesystem::path& run_dir, std::uint64_t first);
 
 }  // namespace rollcall::io

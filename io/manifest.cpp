@@ -60,7 +60,7 @@ std::string sealed(json j) {
 }
 
 /// Compares byte for byte. Otherwise a changed number in the manifest would be reported as damage
-/// of the file that it belongs to.
+/// to the file that it belongs to.
 void check_whole(const json& j, const std::string& text) {
   if (sealed(j) != text)
     throw std::invalid_argument("it is not as it was written: its checksum or its layout differs");
@@ -143,7 +143,7 @@ int remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
     if (ec == std::errc::no_such_file_or_directory) continue;
     if (ec) reading_failure("look at", path, ec.value());
     // A file is removed only if it has the bytes that were packed, because a step that was drawn
-    // again after a crash has a file of the same name.
+    // again after a crash has a file with the same name.
     if (bytes == file.bytes && inspect(run_dir, file.path).checksum == file.checksum)
       there.push_back(file);
   }

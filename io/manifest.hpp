@@ -21,7 +21,7 @@ struct Manifest {
 /// Reads the manifest of a run; empty when there is no file. Throws StorageError naming what is
 /// wrong with it.
 Manifest load_manifest(const std::filesystem::path& run_dir);
-/// Reads a manifest that exists, at any path.
+/// Reads an existing manifest at any path.
 Manifest parse_manifest(const std::filesystem::path& file);
 void save_manifest(const std::filesystem::path& run_dir, const Manifest& manifest);
 
@@ -30,8 +30,8 @@ ArchiveEntry entry_from_text(const std::string& text);
 
 /// Removes shards that the manifest names as replaced. Throws StorageError.
 void remove_files(const std::filesystem::path& run_dir, const std::vector<PublishedFile>& files);
-/// Removes those of the replaced shards that still have the bytes that were packed; returns the
-/// number of files.
+/// Removes the replaced shards that still have the bytes that were packed; returns the number of
+/// files.
 int remove_replaced(const std::filesystem::path& run_dir, const Manifest& manifest);
 
 }  // namespace rollcall::io

@@ -1,5 +1,4 @@
-// A file that is mapped into memory: reading it needs no copy and no memory of the process. Private
-// to io.
+// A file that is mapped into memory: reading it needs no copy and no process memory. Private to io.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +7,8 @@
 
 namespace rollcall::io {
 
-/// Only for files that no program shortens meanwhile: published ones, and those that this process
-/// is writing. Throws FileFault.
+/// Only for files that no program shortens in the meantime: published ones, and those that this
+/// process is writing. Throws FileFault.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);

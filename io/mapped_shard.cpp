@@ -14,7 +14,7 @@ namespace {
 
 using Address = std::tuple<Purpose, std::uint64_t, std::uint64_t, std::uint64_t>;
 
-/// Throws where the shard is of a later minor version. A reader may ignore columns that it does not
+/// Throws if the shard has a later minor version. A reader may ignore columns that it does not
 /// know, but a pack removes the shards in the end, so it must know all columns.
 void check_all_known(const TableReader& reader) {
   if (const auto minor = reader.number<std::int32_t>("schema_minor"); minor > kSchemaMinor)

@@ -1,4 +1,4 @@
-// A shard with its scores for packing: small tables are read into memory, tokens and texts stay in
+// A shard with its scores for packing: small tables are read into memory; tokens and text stay in
 // the mapped files. Private to io.
 #pragma once
 
@@ -15,18 +15,18 @@ namespace rollcall::io {
 
 struct MappedShard {
   KeyColumns keys{};
-  RolloutColumns rollouts{};  ///< without tokens and texts, which stay in the mapped file
+  RolloutColumns rollouts{};  ///< without tokens and text, which stay in the mapped file
   ScoreColumns scores{};
   std::vector<std::string> component_names{};
   std::vector<ColumnView> columns{};  ///< all columns, in the order of views(keys, rollouts,
-                                      ///< scores); valid as long as the shard
-  /// The mapped files; there is a second one where scores have a file of their own.
+                                      ///< scores); valid as long as the shard exists
+  /// The mapped files; the second one exists if scores have their own file.
   std::unique_ptr<MappedFile> shard_file{}, scores_file{};
 };
 
 /// Reads a shard and its scores with the checks of read_shard and read_scores, except for the
 /// checksums of columns, and compares the two with each other. Throws StorageError, or
-/// EnvironmentError where a program with a later minor version of the schema wrote one of them.
+/// EnvironmentError if a program with a later minor schema version wrote one of them.
 MappedShard map_shard(const std::filesystem::path& run_dir, const PackInput& input);
 /// Reads the training file of a step, with the checks of map_shard(). It is small, so it is not
 /// mapped.

@@ -1,4 +1,4 @@
-// A published file for code that works on whole columns: small tables are read, tokens and texts
+// A published file for code that works on whole columns: small tables are read; tokens and text
 // stay in the mapped file. Private to io.
 #pragma once
 
@@ -22,7 +22,7 @@ class MappedTables {
                ColumnChecksums checksums);
 
   /// Reads a set of columns and adds all of them to `columns`, which are valid as long as `set` and
-  /// the mapped file.
+  /// the mapped file exist.
   template <class Set>
   void read(Set& set, std::vector<ColumnView>& columns) {
     Set::each(set, [&]<class T>(const Column& column, std::vector<T>& values) {

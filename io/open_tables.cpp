@@ -24,7 +24,7 @@ namespace {
 
 Origin origin = Origin::own;
 
-constexpr int kOpenings = 4;  // how often one command opens a file, at least
+constexpr int kOpenings = 4;  // a command opens a file at least this many times
 constexpr int kDeepest = 2;   // levels: the root, its tables, their columns
 
 std::vector<std::string> names_in(hid_t group) {
@@ -101,7 +101,7 @@ void read_attributes(hid_t object) {
   const auto read = [](hid_t holder, const char* name, const H5A_info_t*, void*) -> herr_t {
     try {
       read_attribute(holder, name);
-    } catch (const std::exception&) {  // no exception may leave a callback of C
+    } catch (const std::exception&) {  // no exception may leave a C callback
     }
     return 0;
   };

@@ -15,8 +15,8 @@ namespace rollcall::io {
 /// Throws FileFault.
 Handle open_tables(const std::filesystem::path& path);
 
-/// Size of a plain file in bytes. Throws FileFault for anything else, filesystem_error where there
-/// is no file.
+/// Size of a plain file in bytes. Throws FileFault for anything else, filesystem_error if there is
+/// no file.
 std::uintmax_t plain_size(const std::filesystem::path& path);
 
 }  // namespace rollcall::io

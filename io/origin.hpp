@@ -7,7 +7,7 @@
 namespace rollcall::io {
 
 /// Commands read unknown files, so they use `others`. HDF5 1.10 crashes or loops on some damaged
-/// structures, so a child process with a limit of processor time reads the structure of each file
+/// structures, so a child process with a limit on processor time reads the structure of each file
 /// first. A job reads the files that it has just written, and its ranks hold devices, so it uses
 /// `own`.
 enum class Origin : std::uint8_t { own, others };

@@ -54,7 +54,7 @@ class Packing {
         run_dir_(run_dir),
         path_("archive/" + name + ".h5"),
         inputs_(inputs),
-        identity_(identity) {}  // adopt() replaces the inputs by those of rank 0
+        identity_(identity) {}  // adopt() replaces the inputs with those of rank 0
 
   ArchiveEntry run() {
     const auto start = agreed(ranks_, [&] { return ranks_.rank() == 0 ? begin() : std::string(); });
@@ -112,8 +112,8 @@ std::string Packing::begin() {
   return to_bytes(std::pair(find_packed(), inputs_));
 }
 
-/// The entry of an earlier pack of the same shards. There is one after a crash between the writing
-/// of the manifest and the caller's note of it.
+/// The entry of an earlier pack of the same shards. There is one if the job crashed after writing
+/// the manifest and before the caller recorded that.
 std::string Packing::find_packed() const {
   const Manifest manifest = load_manifest(run_dir_);
   const auto same = [](const PublishedFile& a, const PublishedFile& b) {
@@ -168,7 +168,7 @@ std::vector<ColumnView> Packing::columns() const {
 std::string Packing::load() {
   std::vector<StepTraining> training;
   for (const PackInput& input : my_inputs()) {
-    // Another rank may have written the file, so that it becomes visible here late.
+    // Another rank may have written the file, so it may become visible here late.
     if (ranks_.size() > 1)
       await_published(run_dir_, input.shard), await_published(run_dir_, input.scores);
     if (parsed(input).holds == Holds::training) {
@@ -229,8 +229,8 @@ std::string Packing::make_file() {
   }
 }
 
-/// Open MPI has files of its own beside a file that ranks share, NAME.data.RANK and
-/// NAME.metadata.RANK. They are left over when the job was killed.
+/// Open MPI keeps its own files beside a file that ranks share, NAME.data.RANK and
+/// NAME.metadata.RANK. They are left over if the job is killed.
 void remove_files_beside(const fs::path& shared) {
   for (const auto& file : list_folder(shared.parent_path())) {
     if (!file.path().filename().string().starts_with(shared.filename().string() + ".")) continue;

@@ -23,7 +23,7 @@ void check_published(const std::filesystem::path& run_dir, const PublishedFile& 
 void check_published_size(const std::filesystem::path& run_dir, const PublishedFile& file);
 /// Throws FileFault unless `bytes`, read or mapped already, are those of the published file.
 void check_bytes(const PublishedFile& file, std::span<const std::byte> bytes);
-/// Throws FileFault unless the file is of this kind and of a schema version that this program
+/// Throws FileFault unless the file is of this kind and has a schema version that this program
 /// reads, NewerSchema where only a later program reads the version.
 void check_schema(const TableReader& reader, const char* kind);
 /// To be called after all reads of an archive file. Throws FileFault unless the file's structure is

@@ -30,7 +30,7 @@ bool is_there(const fs::path& run_dir, const PackInput& shard) {
   return fs::exists(run_dir / shard.shard.path) && fs::exists(run_dir / shard.scores.path);
 }
 
-/// Whether the shards hold every step of the file, at least one of them with another content.
+/// Whether the shards hold every step of the file, at least one of them with different content.
 bool is_redrawn(const fs::path& run_dir, const ArchiveEntry& entry,
                 const std::vector<PackInput>& shards) {
   std::vector<ArchivedGroup> drawn;
@@ -52,8 +52,8 @@ bool is_redrawn(const fs::path& run_dir, const ArchiveEntry& entry,
                             [&](const auto& step) { return now.at(step.first) != step.second; });
 }
 
-/// Makes one shard of the groups of a step. Every token has its policy version; the shard gets that
-/// of the first token.
+/// Makes one shard from the groups of a step. Every token has its policy version; the shard gets
+/// the version of its first token.
 ShardAgain publish_step(const fs::path& run_dir, std::vector<ArchivedGroup> groups,
                         const std::vector<std::string>& names, const RunIdentity& identity) {
   RolloutShard shard;

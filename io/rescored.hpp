@@ -9,7 +9,7 @@
 
 namespace rollcall::io {
 
-/// A group with new scores. Groups are in the archive's order, and rollouts are named by their
+/// A group with new scores. Groups are in the archive's order, and rollouts are identified by their
 /// sample numbers alone.
 struct RescoredGroup {
   Group group;

@@ -6,7 +6,7 @@
 namespace rollcall::io {
 
 struct RowName {
-  std::string name{};    ///< the text or number under "id", else the number of the line; empty: the
+  std::string name{};    ///< the text or number under "id", else the line number; empty if the
                          ///< prompt comes from no row
   bool is_line = false;  ///< whether `name` is the number of a line, because the row has no id
   /// "row q17", "line 12"

@@ -25,7 +25,7 @@ std::optional<FileState> state_of(const std::string& path,
     return name.extension() == ".h5" || name.extension() == ".partial"
                ? std::optional(FileState::set_aside)
                : std::nullopt;
-  // Open MPI has files of its own beside a file that ranks share.
+  // Open MPI keeps its own files beside a file that ranks share.
   const bool beside_partial = path.find(".h5.partial.") != std::string::npos;
   if (name.extension() == ".partial" || beside_partial) return FileState::partial;
   if (name.extension() != ".h5") return std::nullopt;
@@ -58,7 +58,7 @@ RunFiles list_files(const fs::path& run_dir) {
     const fs::path root = run_dir / folder;
     std::error_code ec, gone;
     std::set<std::pair<std::string, std::uint64_t>> names;
-    // Whether the file was there at the call before. Throws where it could not be inspected.
+    // Whether the file was there at the previous call. Throws if it could not be inspected.
     const auto known = [&](const fs::path& path) {
       if (gone && gone != std::errc::no_such_file_or_directory)
         reading_failure("look at", path, gone.value());
@@ -149,7 +149,7 @@ std::vector<Fault> rebuild_manifest(const fs::path& run_dir, std::optional<std::
     } catch (const EnvironmentError&) {
       throw;  // a newer program wrote the file, so it must not be dropped
     } catch (const UnreadableError&) {
-      throw;  // nor may a file be dropped that cannot be read
+      throw;  // a file that cannot be read must not be dropped either
     } catch (const Error& fault) {
       faults.push_back({path, fault.what()});
     }

@@ -13,8 +13,8 @@ namespace rollcall::io {
 
 enum class FileState : std::uint8_t {
   shard,      ///< published, and its step is in no archive file
-  replaced,   ///< its step is in an archive file; the next start removes it, or sets it aside when
-              ///< it has other bytes
+  replaced,   ///< its step is in an archive file; the next start removes it, or sets it aside if
+              ///< its bytes differ
   partial,    ///< never published
   unlisted,   ///< an archive file that the manifest does not name
   set_aside,  ///< its step was drawn again
@@ -33,14 +33,14 @@ struct RunFiles {
   std::vector<RunFile> others;  ///< other files in archive/, then shards, then files that were set
                                 ///< aside, each in order of their names
 };
-/// The files at the time when the manifest was read. While a run packs, a step is packed, or has
-/// its shards, or both; some of these shards may be gone by now.
+/// The files at the time when the manifest was read. While a run packs, a step may be packed, still
+/// in shards, or both; some of these shards may be gone by now.
 RunFiles list_files(const std::filesystem::path& run_dir);
 
 struct Rows {
   std::uint64_t groups = 0, rollouts = 0;
 };
-/// Counts rows by the shapes of the columns alone; empty when the file cannot be opened.
+/// Counts rows from the shapes of the columns alone; empty if the file cannot be opened.
 std::optional<Rows> count_rows(const std::filesystem::path& file);
 
 /// Makes run_dir/set_aside/<n>/ with a new n and returns it, relative to the run folder. Throws
@@ -51,10 +51,10 @@ void move_to(const std::filesystem::path& run_dir, const std::vector<std::string
              const std::string& folder);
 
 /// Writes a new manifest from the archive files themselves, when the manifest is missing or cannot
-/// be read; the old one is kept as `copy` (relative). It lists every file that is undamaged by its
-/// own checksums, has the run's `seed` if that is known, and holds steps that no earlier file (by
-/// purpose and steps) holds. Returns the damaged files. Files that are missing cannot be noticed.
-/// Throws EnvironmentError when a newer program wrote one.
+/// be read; the old one is kept as `copy` (relative). It lists every file that is undamaged
+/// according to its own checksums, has the run's `seed` if that is known, and holds steps that no
+/// earlier file (by purpose and steps) holds. Returns the damaged files. Missing files cannot be
+/// noticed. Throws EnvironmentError if a newer program wrote one of the files.
 std::vector<Fault> rebuild_manifest(const std::filesystem::path& run_dir,
                                     std::optional<std::uint64_t> seed, const std::string& copy);
 
@@ -63,7 +63,7 @@ std::vector<Fault> rebuild_manifest(const std::filesystem::path& run_dir,
 /// Does nothing when there is nothing to change.
 void amend(const std::filesystem::path& run_dir, const std::vector<std::string>& withdrawn,
            const std::vector<ArchiveEntry>& readmitted, const std::string& copy);
-/// The entries of this archive file in the manifests that earlier repairs have kept.
+/// This archive file's entries in the manifests that earlier repairs have kept.
 std::vector<ArchiveEntry> entries_before(const std::filesystem::path& run_dir,
                                          const std::string& path);
 

@@ -253,8 +253,9 @@ struct ScoreColumns {
 /// How a step's update used the rollouts that KeyColumns names; training files and archives have
 /// these columns.
 struct TrainingColumns {
-  static constexpr std::uint8_t kUnrecorded = 2;  ///< `trained` where nothing is recorded
-  static constexpr std::uint8_t kLeft = 3;        ///< `trained` of a rollout that counted nowhere
+  static constexpr std::uint8_t kUnrecorded = 2;  ///< value of `trained` if nothing is recorded
+  static constexpr std::uint8_t kLeft = 3;        ///< value of `trained` for a rollout that counted
+                                                  ///< nowhere
   std::vector<std::uint8_t> trained;              // [rollout]
   std::vector<double> weight, advantage;
 

@@ -1,5 +1,5 @@
-// Checksums of the segments of a long column, besides that of the whole column, so that damage is
-// reported with its place. Private to io.
+// Checksums of the segments of a long column, in addition to that of the whole column, so that
+// damage is reported with its place. Private to io.
 #pragma once
 
 #include "io/handle.hpp"
@@ -26,11 +26,11 @@ void write_segments(hid_t dataset, std::span<const std::uint64_t> checksums);
 std::vector<std::uint64_t> segment_checksums(std::span<const std::byte> column);
 
 using Stretches = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-/// Stretches [first, last] of bytes whose checksum is not the wanted one. `wanted`: [segments].
+/// Byte ranges [first, last] whose checksum is not the wanted one. `wanted`: [segments].
 Stretches differing_segments(std::span<const std::byte> column, std::uint64_t segment,
                              std::span<const std::uint64_t> wanted);
-/// Stretches [first, last] of bytes whose checksum is not the recorded one; also empty when none
-/// are recorded (files of schema 1.0). Throws FileFault.
+/// Byte ranges [first, last] whose checksum is not the recorded one; also empty if none are
+/// recorded (files of schema 1.0). Throws FileFault.
 Stretches damaged_segments(hid_t dataset, std::span<const std::byte> column);
 
 }  // namespace rollcall::io

@@ -13,21 +13,22 @@
 
 namespace rollcall::io {
 
-/// Facts of the run that every file has as attributes, so that a single file explains itself.
+/// Facts about the run that every file has as attributes, so that a single file explains itself.
 struct RunIdentity {
   std::string run_id, config_sha256, data_hash, binary_version, slurm_job_id;
   std::uint64_t seed = 0;
   std::string weights_hash{};  ///< XXH3-64 of the weights that the run began with; empty in files
-                               ///< of schema 1.1 and before
-  std::string judge{};  ///< JSON: the model that judged beside the verifier; empty without a judge
+                               ///< of schema 1.1 and earlier
+  std::string judge{};  ///< JSON: the model that judged in addition to the verifier; empty without
+                        ///< a judge
   std::string numerics{};  ///< JSON: the numerics of the run with the steps at which they changed;
-                           ///< empty where no resume has changed them
-  std::string parent{};    ///< JSON: the run from which this one branched off; empty where there is
+                           ///< empty if no resume has changed them
+  std::string parent{};    ///< JSON: the run from which this one branched off; empty if there is
                            ///< none
   std::string grader{};    ///< JSON: the files of reward.command with their hashes; empty without a
                            ///< command
   std::string environment{};  ///< JSON: the environment with the names of its components and of its
-                              ///< kinds of actions, in their order; empty without one
+                              ///< kinds of actions, in order; empty without an environment
 };
 
 /// A published file as messages describe it. A reader refuses a file with other bytes.
@@ -45,9 +46,9 @@ struct PublishedFile {
 /// A group's prompt as the archive stores it, in the shard's order of groups.
 struct ShardPrompt {
   std::string text, answer;
-  std::string shown{};  ///< the text that the policy was given; empty: `text`
-  std::string extra{};  ///< JSON object of the prompt's row in task.file; empty: the prompt comes
-                        ///< from no file
+  std::string shown{};  ///< the text that the policy was given; if empty, it is `text`
+  std::string extra{};  ///< the prompt's row in task.file as a JSON object; empty if the prompt
+                        ///< comes from no file
 };
 
 /// A file that is still to be built and written, which any thread may do later.

@@ -14,7 +14,7 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-// [Holds] The end of the name of each kind of file.
+// [Holds] The ending of the name of each kind of file.
 constexpr std::array<const char*, 4> kEndings{".h5", "-scores.h5", "-scored.h5", "-training.h5"};
 
 /// Removes "-<digits>" from the front and returns the number.

@@ -14,9 +14,9 @@
 
 namespace rollcall::io {
 
-/// Rollouts and scores are in one file where one rank makes both, and in two files where another
-/// rank scores. The training file of a step is one more file; it has round 0 and producer 0,
-/// whichever rank writes it.
+/// Rollouts and scores are in one file if one rank makes both, and in two files if another rank
+/// scores. The training file of a step is one more file; it has round 0 and producer 0, whichever
+/// rank writes it.
 enum class Holds : std::uint8_t { rollouts, scores, both, training };
 /// [Holds] The attribute `kind` of each kind of file.
 inline constexpr std::array<const char*, 4> kKinds{"shard", "scores", "scored", "training"};

@@ -90,7 +90,7 @@ struct Part {
   StepKey first, last;
   const ArchiveEntry* packed = nullptr;
   std::vector<std::string> shards = {};
-  std::string training = {};  ///< the step's training file; empty: not recorded
+  std::string training = {};  ///< the step's training file; empty if not recorded
 };
 
 std::vector<Part> parts_of(const Source& source) {
@@ -151,7 +151,7 @@ bool is_stale(const Source& source) {
                       [&](const auto& path) { return gone(path) || gone(scores_path(path)); }));
 }
 
-/// Visits everything after `after`; `done` receives how far the walk came.
+/// Visits everything after `after`; `done` receives how far the walk got.
 void walk(const Source& source, const Selection& selection, const Visit& visit,
           const std::optional<StepKey> after, std::optional<StepKey>& done) {
   for (const Part& part : parts_of(source)) {

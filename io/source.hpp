@@ -1,5 +1,5 @@
-// Reads rollouts from a run folder, also while the run writes it, or from one file of a run,
-// wherever it was copied.
+// Reads rollouts from a run folder, even while the run is writing it, or from one file of a run,
+// wherever it was copied to.
 #pragma once
 
 #include "io/archive.hpp"
@@ -16,12 +16,12 @@ namespace rollcall::io {
 
 /// The files of a source at one moment.
 struct Source {
-  std::filesystem::path root{};        ///< the folder that paths are relative to
-  bool is_run = true;                  ///< whether it is a run folder, and not one file
-  std::vector<ArchiveEntry> packed{};  ///< ascending by purpose and first step
-  std::vector<std::string> loose{};    ///< shards with scores, of steps that no archive file holds,
-                                       ///< in order of their names
-  std::vector<std::string> unscored{};  ///< shards without scores, of steps that are not packed
+  std::filesystem::path root{};         ///< the folder that paths are relative to
+  bool is_run = true;                   ///< whether it is a run folder, and not one file
+  std::vector<ArchiveEntry> packed{};   ///< ascending by purpose and first step
+  std::vector<std::string> loose{};     ///< shards with scores, from steps that no archive file
+                                        ///< holds, ordered by name
+  std::vector<std::string> unscored{};  ///< shards without scores, from steps that are not packed
   std::vector<std::string> training{};  ///< training files of steps that are not packed
 };
 
@@ -36,7 +36,7 @@ Source open_source(const std::filesystem::path& run_or_file);
 
 /// The path of the scores of a shard: a file beside it, or the same file.
 std::string scores_path(const std::string& shard_path);
-/// The file of a shard and, where scores have a file of their own, also that file.
+/// The file of a shard and, if its scores have their own file, that one as well.
 std::vector<std::string> files_of_shard(const std::string& shard_path);
 
 struct Selection {
@@ -56,11 +56,11 @@ using Visit = std::function<bool(const ArchivedGroup& group,
 void each_group(const std::filesystem::path& run_or_file, const Selection& selection,
                 const Visit& visit);
 
-/// The manifest entry of an archive file that is in no manifest, from the file itself. Throws
+/// The manifest entry for an archive file that is in no manifest, read from the file itself. Throws
 /// StorageError.
 ArchiveEntry describe(const std::filesystem::path& root, const std::string& path);
 
-/// The facts of the run that a file has as attributes. Throws StorageError.
+/// The facts about the run that a file has as attributes. Throws StorageError.
 RunIdentity identity_of(const std::filesystem::path& run_dir, const PublishedFile& file);
 
 }  // namespace rollcall::io

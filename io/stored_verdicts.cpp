@@ -1,5 +1,5 @@
-// Scores first; rollouts are read only where their scores hold a verdict that might not come out
-// the same again.
+// Reads scores first, and rollouts only where their scores hold a verdict that might come out
+// differently a second time.
 #include "io/stored_verdicts.hpp"
 
 #include "base/files/file.hpp"

@@ -1,5 +1,5 @@
-// Stored verdicts of steps that were set aside, if they were undecided or ended by a clock. A run
-// that draws these steps again uses them, because judging again might give another verdict.
+// Stored verdicts from steps that were set aside, if they were undecided or ended by a time limit.
+// A run that draws these steps again uses them, because judging again might give another verdict.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -17,11 +17,11 @@ struct StoredVerdict {
   std::string prompt, answer, response;  ///< what the verdict is about
   Score score;
   FinishReason finish = FinishReason::stop;
-  std::vector<TurnFacts> facts{};  ///< of the rollout
+  std::vector<TurnFacts> facts{};  ///< facts about the rollout's turns
 };
 
-/// The verdicts in run_dir/set_aside, earliest first. `unreadable` receives the files of scores
-/// that cannot be read, each with the reason.
+/// The verdicts in run_dir/set_aside, earliest first. `unreadable` receives the score files that
+/// cannot be read, each with the reason.
 std::vector<StoredVerdict> verdicts_to_repeat(const std::filesystem::path& run_dir,
                                               std::vector<std::string>& unreadable);
 

@@ -17,12 +17,12 @@ namespace rollcall::io {
 namespace {
 
 constexpr std::size_t kPiece =
-    std::size_t{8} << 20U;  // bytes of one write: enough for any disk, little enough to stay in the
-                            // cache while its checksum is taken
-constexpr std::size_t kPiecesAhead = 8;                // pieces after which the disk begins to
-                                                       // write
-constexpr std::size_t kBlock = std::size_t{1} << 20U;  // bytes that are processed several times in
-                                                       // the cache
+    std::size_t{8} << 20U;  // bytes per write: large enough for any disk, small enough to stay in
+                            // cache while its checksum is computed
+constexpr std::size_t kPiecesAhead = 8;                // pieces after which the disk is asked to
+                                                       // start writing
+constexpr std::size_t kBlock = std::size_t{1} << 20U;  // bytes that are processed several times
+                                                       // while in cache
 
 std::uint64_t row_bytes(const Column& column, ElementType type, const Stretch& stretch) {
   return width_of(type) * (column.by_component ? stretch.length[index(Dim::component)] : 1);
@@ -71,7 +71,7 @@ class ColumnWriter {
   PiecesReader reader_;
   hid_t transfer_;
   Checksum64 checksum_;
-  std::uint64_t done_ = 0;  ///< rows that are written
+  std::uint64_t done_ = 0;  ///< rows written so far
 };
 
 /// The two ways to write. With `together`, ranks combine their small stretches into large writes.
@@ -104,8 +104,8 @@ std::uint64_t write_column(hid_t file, const std::filesystem::path& path,
   ColumnWriter writer(file, column, stretches[rank],
                       together ? transfers.together : transfers.alone);
   if (writer.is_empty())
-    return writer.checksum();  // on every rank: an empty column has no
-                               // storage, on which a collective write fails
+    return writer.checksum();  // on every rank: an empty column has no storage, so a collective
+                               // write to it would fail
   std::vector<std::byte> buffer(std::min(step, writer.left()) * width);
   if (together) writer.write(writer.left(), buffer);
   for (std::size_t piece = 1; writer.left() > 0; ++piece) {
@@ -201,8 +201,7 @@ std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path,
     check(H5Fflush(file, H5F_SCOPE_GLOBAL), "flush");
   } catch (...) {
     if (mpi_communicator != nullptr)
-      file.release();  // closing it waits for the others, who wait
-                       // for this rank
+      file.release();  // closing it would wait for the other ranks, which wait for this one
     throw;
   }
   file.close("close");
@@ -250,7 +249,7 @@ static void end_if_a_write_failed() {
 
 }  // namespace rollcall::io
 
-// Defines a function that replaces an MPI call of HDF5's and checks for a failure first. Such
+// Defines a function that replaces one of HDF5's MPI calls and checks for a failure first. Such
 // functions are weak, so that a program may have its own, and a preloaded profiler still sees the
 // calls.
 #define ROLLCALL_GUARDED(call, parameters, arguments)                                    \

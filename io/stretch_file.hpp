@@ -1,4 +1,4 @@
-// Writes the packed file by several ranks, each of which writes its stretch of every column.
+// Writes the packed file from several ranks, each of which writes its stretch of every column.
 // Private to io.
 #pragma once
 
@@ -20,8 +20,8 @@ struct Stretch {
 void reserve_space(const std::filesystem::path& path, std::span<const ColumnView> columns,
                    const Extents& extents);
 
-/// Writes this rank's stretch of every column into a file written with values `later`, in pieces of
-/// some MiB; `stretches` are those of all ranks. It is collective over `mpi_communicator` (pointer
+/// Writes this rank's stretch of every column into a file written with Values::later, in pieces of
+/// a few MiB; `stretches` are those of all ranks. It is collective over `mpi_communicator` (pointer
 /// to an MPI_Comm), and serial when that is null. Returns the checksum of every column's bytes as
 /// they were passed in. Throws FileFault; with a communicator the other ranks are then stuck inside
 /// HDF5, and the caller must end the job. A write that fails in the flush or the close, which

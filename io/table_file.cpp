@@ -214,7 +214,7 @@ Handle create_file(const char* name, hid_t access) {
   check(H5Pset_obj_track_times(creation, false), "leave out time stamps");
   check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
         "track order");
-  // Two dozen attributes of the root stay in compact form; the dense form needs a heap and two
+  // The root's two dozen attributes stay in compact form; the dense form needs a heap and two
   // B-trees.
   check(H5Pset_attr_phase_change(creation, 64, 32), "keep attributes compact");
   return Handle(H5Fcreate(name, H5F_ACC_TRUNC, creation, access), "create");
@@ -281,8 +281,8 @@ void write_tables(const std::filesystem::path& path, std::span<const ColumnView>
   if (std::error_code ignored; is_link(path)) std::filesystem::remove(path, ignored);
   const Handle access = file_properties();
   // The file is built in memory and written at the close, so that a full disk is noticed when HDF5
-  // has nothing else to do; HDF5 does not survive failing writes of its metadata. It is as fast as
-  // plain writes on a local disk, and it makes one call to a network file system instead of one per
+  // has nothing else to do; HDF5 does not survive failed writes of its metadata. This is as fast as
+  // plain writes on a local disk, and makes one call to a network file system instead of one per
   // column.
   std::size_t room = 1 << 15;
   if (values == Values::here)

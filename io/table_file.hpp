@@ -1,5 +1,5 @@
-// Columns to and from one HDF5 file: contiguous datasets, dimension scales as netCDF-4 has them, a
-// checksum on each column. Private to io.
+// Writes columns to one HDF5 file and reads them back: contiguous datasets, dimension scales as in
+// netCDF-4, a checksum for each column. Private to io.
 #pragma once
 
 #include "base/numbers/hash.hpp"
@@ -37,7 +37,7 @@ constexpr ElementType type_of() {
     return ElementType::f64;
   }
 }
-/// Bytes of an element in memory and in a file. Unlike H5Tget_size(), it needs no lock of HDF5.
+/// Bytes per element in memory and in a file. Unlike H5Tget_size(), this needs no HDF5 lock.
 constexpr std::size_t width_of(ElementType type) {
   switch (type) {
     case ElementType::i8:
@@ -73,8 +73,8 @@ std::vector<ColumnView> views(const Sets&... sets) {
   (Sets::each(sets, add), ...);
   return all;
 }
-/// The length of every dimension according to the columns; throws FileFault when two columns of a
-/// dimension differ.
+/// The length of every dimension according to the columns; throws FileFault if two columns of a
+/// dimension disagree.
 Extents extents_of(std::span<const ColumnView> columns, std::size_t components);
 
 using Attributes = std::vector<
@@ -83,7 +83,7 @@ using Attributes = std::vector<
 /// Everything in a file but the values of its columns.
 struct Layout {
   Extents extents{};
-  std::vector<std::string> component_names;  ///< empty: the file has no scores
+  std::vector<std::string> component_names;  ///< empty if the file has no scores
   Attributes attributes;
 };
 
@@ -102,14 +102,14 @@ void write_checksum(hid_t dataset, std::uint64_t checksum);
 std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file,
                                         const std::string& name);
 
-/// Whether columns are compared with their own checksums. This is not needed where the bytes of the
-/// file were compared already, and for small columns it is most of the work.
+/// Whether columns are compared with their own checksums. This is not needed if the file's bytes
+/// have already been compared, and for small columns it is most of the work.
 enum class ColumnChecksums : std::uint8_t { compare, known };
 
 /// How many values of a coded column (Column::flags) have names: 0, 1, ...
 std::int64_t codes_of(const Column& column);
 [[noreturn]] void refuse_code(const Column& column, std::int64_t value);
-/// Throws FileFault for a value of a coded column that has no name.
+/// Throws FileFault for a value in a coded column that has no name.
 template <std::integral T>
 void check_codes(const Column& column, const std::vector<T>& values) {
   const std::int64_t codes = codes_of(column);
@@ -120,8 +120,8 @@ void check_codes(const Column& column, const std::vector<T>& values) {
 class CompactTables;
 struct CompactColumn;
 
-/// Reads columns of files of both forms, tables and compact, and refuses what does not fit the
-/// schema. Every fault is a FileFault.
+/// Reads columns from both kinds of files, with tables and compact, and refuses anything that does
+/// not fit the schema. Every fault is a FileFault.
 class TableReader {
  public:
   /// `mapped`: the whole file if it is mapped; values are then taken from there.
@@ -129,7 +129,7 @@ class TableReader {
                        ColumnChecksums checksums = ColumnChecksums::compare);
   ~TableReader();
   std::string text(const char* attribute) const;
-  std::string text_if_any(const char* attribute) const;  ///< empty where the file does not have it
+  std::string text_if_any(const char* attribute) const;  ///< empty if the file lacks it
   template <class T>
   T number(const char* attribute) const {
     T value{};
@@ -159,7 +159,7 @@ class TableReader {
   /// The bytes of a column in the mapped file, with the same checks as in read_column().
   std::span<const std::byte> in_place(const Column& column, ElementType type);
   bool has(const Column& column) const;
-  /// Whether the file has a minor version that does not know the column yet.
+  /// Whether the file's minor version is older than the column.
   bool lacks(const Column& column) const {
     return column.since_minor > 0 && column.since_minor > number<std::int32_t>("schema_minor");
   }
@@ -189,7 +189,7 @@ class TableReader {
   ColumnChecksums checksums_;
   std::uintmax_t file_bytes_;
   Handle file_;
-  std::unique_ptr<CompactTables> compact_;  ///< null where the file has tables
+  std::unique_ptr<CompactTables> compact_;  ///< null if the file has tables
   DimensionLengths lengths_;
 };
 

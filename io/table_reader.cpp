@@ -190,7 +190,7 @@ void TableReader::read_values(const Found& found, const Column& column, ElementT
   if (found.compact != nullptr) std::ranges::copy(compact_->values(*found.compact), bytes.begin());
   else if (!mapped_.empty())
     std::ranges::copy(stored(dataset, mapped_, name, bytes.size()),
-                      bytes.begin());  // HDF5 would make room for a buffer of its own first
+                      bytes.begin());  // HDF5 would allocate its own buffer first
   else if (!bytes.empty())
     check(H5Dread(dataset, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read",
           name);

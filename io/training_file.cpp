@@ -1,4 +1,4 @@
-// A training file has the keys that every file has, and three columns more.
+// A training file has the keys that every file has, and three more columns.
 #include "io/training_file.hpp"
 
 #include "base/errors/error.hpp"

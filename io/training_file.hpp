@@ -1,5 +1,5 @@
-// How a step trained on its rollouts: which of them, with what weight and what advantage. There is
-// one file for each step beside its shards, written once the step's decision is known.
+// How a step trained on its rollouts: which of them, and with what weight and advantage. There is
+// one file per step beside its shards, written once the step's decision is known.
 #pragma once
 
 #include "io/shard_file.hpp"
@@ -16,7 +16,7 @@ namespace rollcall::io {
 struct RolloutTraining {
   bool trained = true;  ///< false: the rollout counted in its group's statistics at most
   double weight = 1.0;  ///< the scheduler's factor on the rollout's advantage
-  /// Advantage before the first update and before that weight; NaN: none, or one for each token.
+  /// Advantage before the first update and before that weight; NaN: none, or one per token.
   double advantage = std::numeric_limits<double>::quiet_NaN();
   bool left = false;  ///< it counted in no group's statistics either; `trained` is false then
 };
@@ -30,7 +30,7 @@ struct StepTraining {
 
 /// Appends a group with the training of its rollouts; groups ascend by GroupId, rollouts by sample.
 void append(const Group& group, const std::vector<RolloutTraining>& rollouts, StepTraining& step);
-/// [rollouts] The training of the group's rollouts; empty where one of them is not in the step.
+/// [rollouts] The training of the group's rollouts; empty if one of them is not in the step.
 std::vector<RolloutTraining> training_of(const StepTraining& step, const Group& group);
 
 /// The draft of shards/train-<step>-00-0000-training.h5; the name is the same for every rank.

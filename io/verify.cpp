@@ -57,7 +57,7 @@ void check_columns(TableReader& reader, std::vector<std::string>& damaged) {
   });
 }
 
-/// For a file whose bytes are not those published: the columns that are damaged.
+/// The damaged columns of a file whose bytes are not the published ones.
 std::vector<Fault> located(const fs::path& run_dir, const Fault& fault) {
   std::vector<Fault> faults{fault};
   const std::string& path = fault.file;

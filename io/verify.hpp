@@ -15,20 +15,20 @@ struct Fault {
   enum class Kind {
     damage,
     newer,      ///< nothing is wrong, but a newer program wrote the file
-    unreadable  ///< the file system refuses to read the file, so nothing is known of it
+    unreadable  ///< the file system refuses to read the file, so nothing is known about it
   };
   std::string file;     ///< relative to the run folder
   std::string problem;  ///< names the column and the bytes in it, if they are known
   Kind kind = Kind::damage;
 };
 
-/// The faults of a file; empty: nothing is wrong. `published`: its entry in the manifest or in a
+/// The faults of a file; empty if nothing is wrong. `published`: its entry in the manifest or in a
 /// checkpoint. Without it, only the file's own checksums are checked.
 std::vector<Fault> verify_shard(const std::filesystem::path& run_dir, const std::string& path,
                                 const std::optional<PublishedFile>& published);
 std::vector<Fault> verify_archive(const std::filesystem::path& run_dir, const ArchiveEntry& entry);
 
-/// The fault of a file whose size or checksum is not the published one; empty: both match.
+/// The fault of a file whose size or checksum is not the published one; empty if both match.
 std::optional<Fault> unlike_published(const std::filesystem::path& run_dir,
                                       const PublishedFile& file);
 

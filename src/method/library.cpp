@@ -1,5 +1,5 @@
-// Finds and loads the shared library. It lies at the same place relative to the program in a build
-// tree and in an installation; other programs find it where the system looks for libraries.
+// Finds and loads the shared library. Its path relative to the program is the same in a build tree
+// and in an installation; other programs find it where the system looks for libraries.
 #include "base/errors/error.hpp"
 #include "method/build.hpp"
 #include "method/method.hpp"

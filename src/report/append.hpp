@@ -1,5 +1,5 @@
 // Appends to a file through a descriptor and checks every call. When append() returns, the kernel
-// has the row.
+// has the bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ int open_append(const std::filesystem::path& path);  ///< creates the file if it
                                                      ///< StorageError
 /// Writes all bytes; throws StorageError.
 void append(int fd, std::string_view bytes, const std::filesystem::path& path);
-/// Makes what was appended durable, by fdatasync. Throws StorageError.
+/// Makes what was appended durable with fdatasync. Throws StorageError.
 void make_durable(int fd, const std::filesystem::path& path);
 /// Cuts the file to `bytes`. Throws StorageError.
 void truncate(int fd, std::uint64_t bytes, const std::filesystem::path& path);

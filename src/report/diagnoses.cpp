@@ -1,5 +1,5 @@
 // The table of diagnoses. A threshold is compared with a window of steps, so that one odd step
-// means nothing, and is far from the values of healthy runs.
+// means nothing, and is set far from the values of healthy runs.
 #include "report/diagnoses.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace rollcall::report {
 namespace {
 
-constexpr std::size_t kWindow = 20;  // steps of the window
+constexpr std::size_t kWindow = 20;  // steps in the window
 constexpr std::size_t kLeast = 10;   // fewest steps that it must have, because the first steps of a
                                      // run mean little
 
@@ -31,7 +31,7 @@ class Window {
 
   double mean(const std::string& metric) const { return mean_of(rows_, metric); }
   double mean_at_start(const std::string& metric) const { return mean_of(*first_, metric); }
-  /// By how much the metric's mean rose from the window before to this one; NaN until both are
+  /// By how much the metric's mean rose from the previous window to this one; NaN until both are
   /// full.
   double rise(const std::string& metric) const {
     if (all_->size() < 2 * kWindow) return std::numeric_limits<double>::quiet_NaN();
@@ -53,8 +53,8 @@ class Window {
                std::count_if(values.begin(), values.end(), [&](double v) { return v > limit; })) /
            double(values.size());
   }
-  /// The value that most steps of the window have, and the number of those steps. If two are
-  /// equally frequent, it is the smaller one.
+  /// The most frequent value in the window, and the number of steps with it. If two are equally
+  /// frequent, it is the smaller one.
   std::pair<double, std::size_t> most_frequent(const std::string& metric) const {
     std::map<double, std::size_t> steps;
     for (const double value : values_of(rows_, metric)) ++steps[value];

@@ -1,5 +1,5 @@
 // Says in plain words what the numbers of a run mean: a table of rules over the last steps, each
-// with a threshold and an advice. DIAGNOSES.md lists them.
+// with a threshold and advice. DIAGNOSES.md lists them.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -17,7 +17,7 @@ enum class DiagnosisKind : std::uint8_t { warning, note };
 struct Diagnosis {
   std::string name;  ///< name of the rule in the table
   DiagnosisKind kind = DiagnosisKind::warning;
-  std::string what, advice;  ///< one sentence each; `what` has the figures that were seen
+  std::string what, advice;  ///< one sentence each; `what` includes the figures that were seen
   std::string text() const { return what + "; " + advice + " [" + name + "]"; }
 };
 
@@ -35,19 +35,19 @@ class RecentSteps {
   std::vector<MetricRow> first_, last_;
 };
 
-/// The diagnoses that hold now: warnings first, each kind in the order of the table, at most
-/// kMostDiagnoses. A rule says nothing if the rows lack its metrics.
+/// The diagnoses that apply now: warnings first, each kind in table order, at most kMostDiagnoses.
+/// A rule says nothing if the rows lack its metrics.
 std::vector<Diagnosis> diagnose(const RecentSteps& steps, const RunConfig& config);
 
-/// Selects the warnings that are to be logged: a warning when it begins to hold, and again every
-/// kAgain steps while it holds without a break.
+/// Selects the warnings to log: each when it begins to apply, and again every kAgain steps for as
+/// long as it applies without a break.
 class DiagnosisLog {
  public:
   static constexpr std::uint64_t kAgain = 100;
   std::vector<Diagnosis> due(std::uint64_t step, const std::vector<Diagnosis>& holding);
 
  private:
-  std::map<std::string, std::uint64_t> logged_at_;  // step of the last log line, by diagnosis
+  std::map<std::string, std::uint64_t> logged_at_;  // step of its last log line, by diagnosis
 };
 
 /// The table of diagnoses as Markdown, for DIAGNOSES.md.

@@ -35,8 +35,8 @@ double quantile(const std::vector<double>& sorted, double q) {
                                : sorted.back();
 }
 
-// Means over `resamples` draws of prompts with replacement. Resample r draws the same prompts
-// whatever the values are, so the intervals of one evaluation vary together.
+// Means over `resamples` draws of prompts with replacement. Resample r draws the same prompts for
+// any values, so the intervals of one evaluation vary together.
 Interval bootstrap(const std::vector<double>& values, std::int64_t resamples, std::uint64_t seed) {
   const double mean = mean_of(values);
   if (std::isnan(mean) || resamples < 1) return {mean, mean, mean};
@@ -89,8 +89,8 @@ double pass_at_k(std::int64_t n, std::int64_t c, std::int64_t k) {
                       fmt::format("pass@{} of {} correct among {} samples", k, c, n),
                       "pass@k needs 1 <= k <= n and 0 <= c <= n",
                       "draw at least k samples a prompt");
-  // C(n-c,k)/C(n,k) is the product of (1 - k/i) over i = n-c+1 .. n. Where fewer than k samples are
-  // wrong, the factor of i = k is zero.
+  // C(n-c,k)/C(n,k) is the product of (1 - k/i) over i = n-c+1 .. n. If fewer than k samples are
+  // wrong, the factor for i = k is zero.
   double none = 1.0;
   for (std::int64_t i = n - c + 1; i <= n; ++i) none *= 1.0 - double(k) / double(std::max(i, k));
   return 1.0 - none;

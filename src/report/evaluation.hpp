@@ -35,8 +35,8 @@ struct LevelResult {
 };
 
 struct Evaluation {
-  std::int64_t prompts = 0, samples = 0, k = 0;  ///< numbers of prompts and of all their samples; k
-                                                 ///< of pass@k
+  std::int64_t prompts = 0, samples = 0, k = 0;  ///< number of prompts, total number of their
+                                                 ///< samples, and the k in pass@k
   Interval pass_at_1, pass_at_k, majority_at_k;
   std::vector<LevelResult> levels;  ///< ascending
   std::string extract;  ///< how answers were found (text/answer/extract.hpp); empty: unknown
@@ -45,8 +45,8 @@ struct Evaluation {
 /// Throws InputError if there are no outcomes, or if a prompt has fewer than k samples.
 Evaluation evaluate(const std::vector<PromptOutcome>& outcomes, std::int64_t k,
                     std::int64_t resamples, std::uint64_t seed);
-/// Mean gain in pass@k, after - before, with its interval from a paired bootstrap over prompts.
-/// Both lists have the same prompts in the same order.
+/// Mean gain in pass@k, after - before, with an interval from a paired bootstrap over prompts. Both
+/// lists have the same prompts in the same order.
 Interval paired_gain(const std::vector<PromptOutcome>& before,
                      const std::vector<PromptOutcome>& after, std::int64_t k,
                      std::int64_t resamples, std::uint64_t seed);

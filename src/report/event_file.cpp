@@ -1,4 +1,4 @@
-// The protocol buffer wire format of the few messages that TensorBoard needs (protobuf.dev,
+// The protocol buffer wire format for the few messages that TensorBoard needs (protobuf.dev,
 // "Encoding").
 #include "report/event_file.hpp"
 
@@ -52,7 +52,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// The newest time in the names of the folder's event files, in Unix seconds; 0 if there is none.
+// The latest time in the names of the folder's event files, in Unix seconds; 0 if there is none.
 std::uint64_t newest(const fs::path& folder) {
   std::uint64_t latest = 0;
   for (const auto& entry : list_folder(folder)) {
@@ -108,7 +108,8 @@ std::optional<std::uint64_t> scalar_step(std::string_view event) {
 
 /// Length in bytes of the records before the first one that a reader must not see.
 std::uint64_t length_before(std::string_view file, std::uint64_t first_step) {
-  constexpr std::size_t kHead = 12, kFoot = 4;  // length and its checksum; checksum of the payload
+  constexpr std::size_t kHead = 12, kFoot = 4;  // a record's length and its checksum; checksum of
+                                                // the payload
   std::size_t at = 0;
   while (file.size() - at >= kHead + kFoot) {
     const std::uint64_t length = number_at(file.substr(at));

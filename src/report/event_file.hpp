@@ -21,8 +21,8 @@ std::string tfrecord(std::string_view payload);
 /// Encodes the three kinds of tensorflow.Event that are used here
 /// (tensorflow/core/util/event.proto).
 std::string version_event(double wall_time);  ///< the first event of every file
-/// The second event of every file, a SessionLog START. From the second one in a folder on, readers
-/// drop what earlier files hold at or after `step`.
+/// The second event of every file, a SessionLog START. At the second START in a folder and at every
+/// later one, readers drop what earlier files hold at or after `step`.
 std::string start_event(double wall_time, std::uint64_t step);
 std::string scalar_event(double wall_time, std::uint64_t step,
                          const std::vector<std::pair<std::string, double>>& values);

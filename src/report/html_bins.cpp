@@ -21,8 +21,7 @@ struct Quantity {
   const char* note;
   Unit unit;
 };
-// Known quantities, in the order of their charts and with their titles. Others follow under their
-// own names.
+// Known quantities, in chart order, with their titles. Others follow under their own names.
 constexpr Quantity kQuantities[] = {
     {"population", "Prompts by bin", "bin 0 is the hardest", Unit::plain},
     {"pass_rate", "Pass rate by bin", "share of groups with a correct answer", Unit::share},

@@ -87,8 +87,8 @@ std::string stage_totals(const std::vector<std::pair<std::string, double>>& seco
       body);
 }
 
-// A chart of drawn and trained rollouts. It is only shown if the scheduler draws rollouts that do
-// not train, or if the number of drawn rollouts changes from step to step.
+// A chart of drawn and trained rollouts. It is shown only if the scheduler draws rollouts that are
+// not trained on, or if the number of drawn rollouts changes from step to step.
 std::string drawn_and_trained(const Rows& rows) {
   const Series drawn = curve(rows, "train", "rollout_alloc/drawn", "drawn", palette(0)),
                trained = curve(rows, "train", "rollout_alloc/trained", "trained", palette(1));
@@ -137,8 +137,8 @@ std::string budget_charts(const ReportInput& input) {
 
 namespace {
 
-/// A figure of the optimizer steps of a training step: their mean and, if there are several, the
-/// value of the last one. Empty if the run has neither.
+/// A chart of a metric over the optimizer steps of a training step: their mean and, if there are
+/// several, the value at the last one. Empty if the run has neither.
 std::string mean_and_last(const Rows& rows, const std::string& metric, const std::string& title,
                           Unit unit) {
   const Series mean = curve(rows, "train", metric, "mean of the updates", palette(0)),

@@ -39,7 +39,7 @@ std::string html_report(const ReportInput& input) {
       section("What moves", moving_charts(input)) + section("Time", time_charts(input)) +
       section("Groups in full", exhibits(input)) +
       section("Settings that are no defaults", settings(input));
-  // The content security policy forbids scripts and everything from outside, in case a text was
+  // The content security policy forbids scripts and everything from outside, in case some text is
   // ever left unescaped.
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "

@@ -28,12 +28,12 @@ struct ReportInput {
   std::vector<MetricRow> metrics;
   std::map<std::string, Evaluation> evaluations;  ///< "before" and "after" training; either may be
                                                   ///< missing
-  std::map<std::string, Interval> gains;  ///< "pass@1", "pass@8": after - before, on the same
+  std::map<std::string, Interval> gains;  ///< "pass@1", "pass@8": after minus before, on the same
                                           ///< prompts
-  std::vector<std::pair<std::string, double>> stage_seconds;  ///< total of the run, by stage
+  std::vector<std::pair<std::string, double>> stage_seconds;  ///< total for the run, by stage
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
   std::vector<GroupExhibit> groups;
-  std::vector<Diagnosis> diagnoses;  ///< of the last steps
+  std::vector<Diagnosis> diagnoses;  ///< diagnoses of the last steps
 };
 
 /// The page: reward, pass@k per level before and after, rollout budget per level, seconds per

@@ -1,5 +1,5 @@
 // The sections of report.html. Each is a function of the input, and empty if the run has nothing to
-// show in it.
+// show there.
 #pragma once
 
 #include "report/html_report.hpp"

@@ -29,7 +29,7 @@ std::string tile(const std::string& value, const std::string& meaning) {
   return fmt::format(R"(<div class="tile"><b>{}</b><span>{}</span></div>)", value, meaning);
 }
 
-/// A colour says whether a gain is good or bad. It is only given if the interval excludes 0.
+/// A colour says whether a gain is good or bad. It is used only if the interval excludes 0.
 const char* color_of(const Interval* gain) {
   if (gain == nullptr || (gain->low <= 0 && gain->high >= 0)) return "unclear";
   return gain->mean < 0 ? "down" : "up";
@@ -109,8 +109,8 @@ std::string level_table(const std::map<std::int32_t, Row>& rows, const Evaluatio
   return fmt::format(R"(<div class="card" style="margin-top:14px"><table>{}</table></div>)", body);
 }
 
-// The chart of one metric: a pair of bars per level, and a last pair for all prompts with its
-// intervals.
+// The chart for one metric: a pair of bars per level, and a last pair, with intervals, for all
+// prompts.
 std::string level_bars(const std::string& title, const std::map<std::int32_t, Row>& rows,
                        double Row::*before, double Row::*after, const Interval* all_before,
                        const Interval* all_after) {

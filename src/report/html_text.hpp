@@ -1,5 +1,5 @@
-// Makes text of a run safe for HTML and SVG: nothing that a model, a prompt or a run file says can
-// become markup.
+// Makes text from a run safe for HTML and SVG: nothing that a model, a prompt or a run file says
+// can become markup.
 #pragma once
 
 #include <string>

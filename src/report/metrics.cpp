@@ -50,8 +50,8 @@ struct Rows {
   std::vector<std::uint64_t> end;  // [rows] offset after each row's newline
 };
 
-// Reads up to `limit` rows. Text without a newline at the end is a row that is incomplete after a
-// crash; it is ignored.
+// Reads up to `limit` rows. Text without a newline at the end is a row left incomplete by a crash;
+// it is ignored.
 Rows parse_rows(const std::string& text, const fs::path& path, std::size_t limit) {
   Rows parsed;
   for (std::size_t start = 0; parsed.rows.size() < limit;) {
@@ -76,8 +76,8 @@ struct MetricsSink::Files {
   fs::path path, boards;
   int fd = -1;
   std::int64_t rows = 0;
-  std::map<std::string, std::uint64_t> next_step;  // by phase: the step after the last row kept, 0
-                                                   // if there is none
+  std::map<std::string, std::uint64_t> next_step;  // by phase: the step after the last row that was
+                                                   // kept; 0 if there is none
   std::map<std::string, EventFile> board;          // by phase
 
   ~Files() {

@@ -1,5 +1,5 @@
-// Metrics of a step under the field's names, written to metrics.jsonl and TensorBoard event files.
-// A resumed run's files equal those of a run without interruption.
+// A step's metrics under the names common in the field, written to metrics.jsonl and TensorBoard
+// event files. A resumed run's files equal those of an uninterrupted run.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct MetricRow {
 };
 
 /// Writes run_dir/metrics.jsonl and run_dir/tensorboard/<phase>/events.out.tfevents.*. Each phase
-/// is a TensorBoard run of its own, because phases count their steps separately. Rows after the
-/// point of a resume are dropped first, so the file of a resumed run equals that of an undisturbed
-/// run except for times. The same holds for event files, and a TensorBoard that has already read
-/// more is told to hide it.
+/// is a separate TensorBoard run, because phases count their steps separately. Rows after the point
+/// of a resume are dropped first, so a resumed run's file equals that of an uninterrupted run
+/// except for times. The same holds for event files, and a TensorBoard that has already read more
+/// is made to hide it.
 class MetricsSink {
  public:
-  /// `resume_rows` is the number of rows of metrics.jsonl to keep, from the checkpoint; -1 keeps
-  /// none and starts new files. Throws StorageError if there are fewer rows.
+  /// `resume_rows`, which comes from the checkpoint, is the number of rows in metrics.jsonl to
+  /// keep; -1 keeps none and starts new files. Throws StorageError if there are fewer rows.
   MetricsSink(const std::filesystem::path& run_dir, std::int64_t resume_rows);
   ~MetricsSink();
   /// The row is on disk when this returns. Metric names must be distinct, and none may be `phase`

@@ -1,4 +1,4 @@
-// Formats of numbers in tables, charts and the progress bar.
+// Formats numbers for tables, charts and the progress bar.
 #include "report/number_text.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Text of a progress line, and its way to a terminal, a file or a pipe.
+// Makes the text of a progress line and writes it to a terminal, a file or a pipe.
 #include "report/progress.hpp"
 
 #include "report/number_text.hpp"
@@ -77,7 +77,7 @@ ssize_t write_quietly(int fd, const char* bytes, std::size_t size) {
   return n;
 }
 
-/// mpirun gives its ranks a terminal as standard output, even where its own output is a file, and a
+/// mpirun gives its ranks a terminal as standard output, even if its own output is a file, and a
 /// pipe as standard error. Therefore standard error must be a terminal as well.
 bool is_terminal(int fd) {
   return ::isatty(fd) == 1 && (fd != STDOUT_FILENO || ::isatty(STDERR_FILENO) == 1);
@@ -110,7 +110,7 @@ ProgressSink::ProgressSink(int fd) : fd_(fd), terminal_(report::is_terminal(fd))
 void ProgressSink::show(const ProgressState& state) {
   if (!terminal_) return write(progress_line(state) + "\n");
   // One column stays free, because some terminals wrap when the last one is written. "\x1b[K"
-  // clears the rest of a longer line before.
+  // clears the rest of a longer previous line.
   open_ = state.done < state.total;
   write(fmt::format("\r{}\x1b[K{}",
                     progress_bar(state, std::max<std::size_t>(columns_of(fd_), 2) - 1),
@@ -125,7 +125,8 @@ void ProgressSink::write(const std::string& text) {
   for (std::size_t at = 0; at < text.size() && !silent_;) {
     const ssize_t n = write_quietly(fd_, text.data() + at, text.size() - at);
     if (n < 0 && errno == EINTR) continue;
-    silent_ = n <= 0;  // the reader is gone or the disk is full; the job must not end for that
+    silent_ = n <= 0;  // the reader is gone or the disk is full; the job must not end because of
+                       // that
     if (n > 0) at += std::size_t(n);
   }
 }

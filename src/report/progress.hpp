@@ -1,5 +1,5 @@
-// Progress of a piece of work: a bar on a terminal, or a plain line now and then where the output
-// is a file or a pipe.
+// Progress of a piece of work: a bar on a terminal, or a plain line now and then if the output is a
+// file or a pipe.
 #pragma once
 
 #include "base/time/clock.hpp"
@@ -25,22 +25,22 @@ struct ProgressState {
   double elapsed_s = 0.0;    ///< from the start of this process to the end of the last step
   NamedNumbers numbers;      ///< in the order shown; the last ones are left out of a narrow line
   std::string unit{"step"};  ///< what is counted
-  double quiet_s = 0.0;      ///< time since the last step ended; shown where it is long
+  double quiet_s = 0.0;      ///< time since the last step ended; shown if it is long
 };
 
 /// Plain ASCII of at most `columns` characters: label, bar, done/total, rate, time left, numbers.
 std::string progress_bar(const ProgressState& state, std::size_t columns);
-/// The text of progress_bar without the bar and without a limit of columns, for logs.
+/// The text of progress_bar without the bar or a column limit, for logs.
 std::string progress_line(const ProgressState& state);
 
-/// The place that progress is shown in: a terminal, whose last line is redrawn, or a log, which
-/// gets a line each time.
+/// Where progress is shown: a terminal, whose last line is redrawn, or a log, which gets a line
+/// each time.
 class ProgressSink {
  public:
   explicit ProgressSink(int fd);  ///< the descriptor stays open
   bool is_terminal() const { return terminal_; }
   void show(const ProgressState& state);
-  void end_bar();  ///< ends a bar that is not complete with a newline
+  void end_bar();  ///< ends an incomplete bar with a newline
 
  private:
   void write(const std::string& text);
@@ -51,12 +51,12 @@ class ProgressSink {
 };
 
 /// Shows the progress of a piece of work. It never throws and never raises SIGPIPE: when the reader
-/// of the output goes away, nothing is shown any more. Where update() is not called for a long
-/// time, a thread of this object shows that the work still runs.
+/// of the output goes away, nothing is shown any more. If update() is not called for a long time, a
+/// thread of this object shows that the work is still running.
 class Progress {
  public:
-  /// How far the work is at the moment. `done` is ignored unless it is larger than every number so
-  /// far, and `numbers` are ignored if they are empty.
+  /// How far the work has got. `done` is ignored unless it is larger than every number so far, and
+  /// `numbers` are ignored if they are empty.
   struct Glimpse {
     std::int64_t done = 0;
     NamedNumbers numbers{};
@@ -84,9 +84,9 @@ class Progress {
   Output output_;
   Stopwatch clock_;
   ProgressSink sink_;
-  bool shown_ = false;                          ///< by update(), at least once
-  double shown_at_s_ = 0.0, moved_at_s_ = 0.0;  ///< times by clock_: when progress was last shown,
-                                                ///< and when it was last made
+  bool shown_ = false;                          ///< update() has shown progress at least once
+  double shown_at_s_ = 0.0, moved_at_s_ = 0.0;  ///< times on clock_: when progress was last shown,
+                                                ///< and when the work last moved
   /// Time without progress after which a log gets a line [s]. It doubles with each such line.
   double next_quiet_s_ = 0.0;
   std::mutex mutex_;  ///< guards all members above

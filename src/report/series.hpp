@@ -24,7 +24,7 @@ std::vector<std::string> names_with(const std::vector<MetricRow>& rows, const st
 /// At most about 2 * buckets points: the smallest and the largest value of each bucket, in order,
 /// so that no spike is lost. A bucket of gaps stays a gap.
 Series thin_extremes(const Series& s, std::size_t buckets);
-/// Exactly min(n, buckets) points: the mean of each bucket, so that stacked curves keep their sum.
+/// Exactly min(n, buckets) points: the mean of each bucket, so that stacked curves still add up.
 Series thin_means(const Series& s, std::size_t buckets);
 /// Window of a running mean that shows a trend through noise: a twentieth of a long curve, made
 /// odd; 1 for a short one.

@@ -22,7 +22,7 @@ std::string point(const Frame& f, char pen, double x, double y) {
 }
 
 // One path, which is interrupted at every gap. A single value between two gaps becomes a dot (a
-// line of no length with round caps).
+// zero-length line with round caps).
 std::string path(const Frame& f, const Series& s, const char* css) {
   std::string d;
   bool down = false;

@@ -18,12 +18,12 @@ struct ChartText {
   Unit unit = Unit::plain;
 };
 
-/// Curves over x; an empty text if no value is finite. Long noisy curves are drawn thin, with their
-/// running mean in bold.
+/// Curves over x; an empty string if no value is finite. Long noisy curves are drawn thin, with
+/// their running mean in bold.
 std::string line_chart(const ChartText& text, const std::vector<Series>& series);
 
-/// Curves stacked on each other, all with the x of the first. Negative values and gaps count as
-/// zero. An empty text if nothing is positive.
+/// Curves stacked on each other, all with the x values of the first. Negative values and gaps count
+/// as zero. An empty string if nothing is positive.
 std::string area_chart(const ChartText& text, const std::vector<Series>& layers);
 
 struct Bar {

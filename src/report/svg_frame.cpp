@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kPlotBottom = Frame::kHeight - Frame::kBottom;
 
-// The round number that is the next one above size / count.
+// The next round number above size / count.
 double round_step(double size, int count) {
   const double raw = size / count, unit = std::pow(10.0, std::floor(std::log10(raw)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -141,7 +141,7 @@ std::string Frame::figure() const {
 
 void hover_series(Frame& frame, const ChartText& text, const std::vector<Series>& series) {
   constexpr std::size_t kStrips = 160;
-  std::map<double, std::string> at;  // text lines by x
+  std::map<double, std::string> at;  // lines of text by x
   for (const auto& s : series) {
     const std::size_t stride = (s.x.size() + kStrips - 1) / kStrips;
     for (std::size_t i = 0; i < s.x.size(); i += stride) {

@@ -10,7 +10,7 @@ namespace rollcall::report {
 
 struct SheetPanel {
   ChartText text;
-  std::vector<Series> series;  ///< the same names in every panel; sheet_color gives the colours
+  std::vector<Series> series;  ///< the same names in every panel; sheet_color() gives the colours
 };
 
 /// Panels below each other, under one title and one legend. Colours and fonts are written out, so

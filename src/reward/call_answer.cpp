@@ -1,5 +1,5 @@
-// Compares calls of functions with those asked for, in the parts of ToolRL (arXiv:2504.13958): names,
-// parameters, values.
+// Compares function calls with the requested ones, in the parts that ToolRL scores
+// (arXiv:2504.13958): names, parameters, values.
 #include "reward/exact_json.hpp"
 #include "reward/reference.hpp"
 #include "text/answer/answer_text.hpp"
@@ -22,7 +22,8 @@ std::optional<Json> parsed(std::string_view text) {
   return fault.empty() ? std::optional(std::move(json)) : std::nullopt;
 }
 
-/// Calls of a list of {"name", "arguments"} or {"name", "parameters"}; nothing for another value.
+/// The calls in a list of {"name", "arguments"} or {"name", "parameters"}; nothing for any other
+/// value.
 std::optional<Calls> calls_of(const Json& list) {
   if (!list.is_array()) return std::nullopt;
   Calls calls;
@@ -57,7 +58,8 @@ std::optional<Calls> read_calls(std::string_view said) {
   return calls_of(list);
 }
 
-/// What two multisets have in common over what they have in all; 1 where both are empty.
+/// The size of the intersection of two multisets divided by that of their union; 1 if both are
+/// empty.
 double overlap(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   std::map<std::string, std::pair<std::size_t, std::size_t>> counts;
   for (const auto& name : a) ++counts[name].first;
@@ -80,7 +82,7 @@ std::vector<std::string> parameters_of(const Call& call) {
   return names;
 }
 
-/// How well one call is met by another of its name.
+/// How well one call matches another with the same name.
 struct Met {
   double parameters = 0;   ///< overlap of the parameters' names
   std::size_t values = 0;  ///< parameters with the value asked for
@@ -94,7 +96,7 @@ Met how_met(const Call& wanted, const Call& given) {
   return met;
 }
 
-/// Each call that is asked for takes, in their order, the best of its name that none before it took.
+/// Each requested call, in order, takes the best call with its name that no earlier one took.
 std::vector<Met> matched(const Calls& wanted, const Calls& given) {
   std::vector<bool> used(given.size());
   std::vector<Met> all;
@@ -112,7 +114,7 @@ std::vector<Met> matched(const Calls& wanted, const Calls& given) {
   return all;
 }
 
-/// The calls as one text, in any order the same.
+/// The calls as one string, which is the same for any order.
 std::string tree_of(const Calls& calls) {
   std::vector<std::string> texts;
   for (const Call& call : calls)

@@ -1,4 +1,4 @@
-// Runs the response's code against the tests of its prompt, in the sandbox.
+// Runs the response's code against its prompt's tests, in the sandbox.
 #include "base/text/json.hpp"
 #include "reward/code_blocks.hpp"
 #include "reward/code_tests.hpp"
@@ -29,25 +29,25 @@ std::string shown(std::string_view text) {
 /// The message of the first exception among those that a program wrote to standard error.
 std::string_view first_exception(std::string_view text) {
   text = text::trim(text.substr(0, text.find("\nTraceback ")));
-  return text.substr(text.rfind('\n') + 1);  // all of it where there is one line
+  return text.substr(text.rfind('\n') + 1);  // all of it if there is one line
 }
 
 /// The sum of the runs of one response.
 struct Result {
   std::uint32_t tests = 0, passed = 0;
-  std::uint32_t by_program = 0;  ///< checks in which the program compared two objects of its own
-  bool clock_ended = false;      ///< whether a limit of wall-clock or processor time ended a run
-  bool failed = false;           ///< whether the code failed a run, whatever the outcomes of other
-                                 ///< runs
+  std::uint32_t by_program = 0;  ///< checks in which the program compared two of its own objects
+  bool clock_ended = false;      ///< whether a wall-clock or processor-time limit ended a run
+  bool failed = false;           ///< whether the code failed any run, whatever the outcomes of the
+                                 ///< others
   bool second_tier = false;
   /// Names a test and says why it did not pass: the first test that the code failed, or, if it
   /// failed none, the first whose outcome is unknown.
   std::string reason;
 
   /// Adds a run in which `good` of `count` tests passed. `test` names the one that did not, as
-  /// "test 2 of 5: ", or is empty if that is unknown. `wanted` is the output that this test asks
-  /// for, if outputs are compared. The reason is for people who read verdicts; no prompt is made of
-  /// it.
+  /// "test 2 of 5: ", or is empty if that is unknown. `wanted` is the output that this test
+  /// expects, if outputs are compared. The reason is for people who read verdicts; it goes into no
+  /// prompt.
   void add(const Outcome& outcome, std::uint32_t count, std::uint32_t good, const std::string& test,
            const std::string* wanted = nullptr) {
     tests += count;

@@ -44,7 +44,7 @@ class Line {
  private:
   std::string_view text_;
   std::size_t at_ = 0, column_ = 0;
-  std::size_t left_ = 0;  // columns that are left of a tab that was read in part
+  std::size_t left_ = 0;  // columns left over from a tab that was partly read
 };
 
 bool enter_quote(Line& line) {
@@ -80,7 +80,7 @@ bool enter_item(Line& line, std::size_t& offset) {
 }
 
 /// Returns the number of open containers that the line continues, and reads the line up to their
-/// content. A list item with an open code block also continues on lines with less indentation.
+/// content. A list item with an open code block also continues over lines with less indentation.
 std::size_t go_on(Line& line, const std::vector<Container>& open, bool in_block) {
   std::size_t at = 0;
   for (; at < open.size(); ++at) {
@@ -106,8 +106,8 @@ struct Fence {
   std::string_view info;
 };
 
-/// A fence: at least three ` or ~ after at most three spaces. A fence of backticks has no backtick
-/// in the text after it, which would be code within a line.
+/// A fence: at least three ` or ~ after at most three spaces. A backtick fence has no backtick in
+/// the text after it, because that would be inline code.
 std::optional<Fence> fence_of(const Line& line) {
   const std::size_t indent = line.indent();
   const std::string_view text = line.words();

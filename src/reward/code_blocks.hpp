@@ -1,4 +1,4 @@
-// Finds the code in a response: fenced blocks by CommonMark's rules, and which of them is the
+// Finds the code in a response: fenced blocks according to CommonMark, and which of them is the
 // answer.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace rollcall::reward {
 /// A fenced code block (CommonMark 0.31, section 4.5) without its indentation and that of the list
 /// items and block quotes around it.
 struct CodeBlock {
-  std::string language;  ///< First word of the info string, in lower case; empty without one.
+  std::string language;  ///< First word of the info string, in lower case; empty if there is none.
   std::string code;
   bool closed = false;  ///< whether a closing fence ends the block
 };
@@ -28,8 +28,8 @@ struct FoundCode {
 
 /// The last block in the tests' language, or without a language, that has what the tests need: the
 /// functions that asserts call, or input and output if those are compared. Sample outputs, shell
-/// sessions and examples of use lack that. If no block has it, the last block in the language; if
-/// the response has no fence, all of it.
+/// sessions and usage examples lack that. If no block has it, the last block in the language is
+/// taken; if the response has no fence, all of it.
 FoundCode find_code(std::string_view response, bool finished, const CodeTests& tests);
 
 }  // namespace rollcall::reward

@@ -15,7 +15,7 @@ namespace {
 
 using Words = std::set<std::string, std::less<>>;
 
-/// Names of a language by the ending of its files, which is a name too.
+/// Names of a language by its file extension, which is also a name.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kLanguages = {{
     {"py", " py python python3 py3 "},
     {"c", " c "},
@@ -92,7 +92,7 @@ Words defined_in(std::string_view code) {
   return names;
 }
 
-/// Names that the tests call or pass to a call, without those that they define.
+/// Names that the tests call or pass to a call, except those that they define.
 Words called_in(std::string_view tests) {
   Words names;
   for (std::size_t at = 0; at < tests.size();) {
@@ -114,8 +114,8 @@ bool has_one_of(std::string_view code, std::initializer_list<std::string_view> w
   });
 }
 
-/// Whether code is a session and not a program: every line is a prompt of a shell or of Python with
-/// its input, or its one line runs the file.
+/// Whether code is a session and not a program: every line is a shell or Python prompt with its
+/// input, or its only line runs the file.
 bool is_session(const std::string& code, const std::string& file) {
   std::string_view rest = code;
   std::size_t lines = 0, prompts = 0;
@@ -129,7 +129,7 @@ bool is_session(const std::string& code, const std::string& file) {
          (lines == 1 && !file.empty() && code.find(file) != std::string::npos);
 }
 
-/// How well a block fits: the number of things that the tests need and that it has.
+/// How well a block fits: how many of the things that the tests need it has.
 class Needs {
  public:
   explicit Needs(const CodeTests& tests) : tests_(&tests) {
@@ -166,8 +166,8 @@ class Needs {
   bool reads_ = false, writes_ = false;
 };
 
-/// The code without the spaces with which all its lines begin. A fence at the very beginning lost
-/// its own indentation when the answer was searched for.
+/// The code without the spaces that all its lines begin with. A fence at the very beginning lost
+/// its indentation when the answer was extracted.
 std::string without_common_indent(const std::string& code) {
   std::size_t common = std::string::npos;
   for (std::string_view rest = code; !rest.empty();) {

@@ -34,8 +34,8 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-/// The tolerance of a JSON object, or `otherwise`. Throws std::domain_error if it is not a number
-/// from 0 on.
+/// The tolerance in a JSON object, or `otherwise`. Throws std::domain_error if it is not a number
+/// of at least 0.
 std::optional<double> tolerance_of(const json& object, std::optional<double> otherwise) {
   if (!object.contains("tolerance")) return otherwise;
   const json& given = object["tolerance"];
@@ -97,7 +97,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_of_a_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// The decimal number at the beginning of a text; empty without one, or if letters follow it
+/// The decimal number at the beginning of the text; empty if there is none, or if letters follow it
 /// directly.
 std::string_view number_at(std::string_view text) {
   std::size_t at = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
@@ -118,7 +118,7 @@ std::string_view number_at(std::string_view text) {
   return at < text.size() && is_of_a_word(text[at]) ? std::string_view() : text.substr(0, at);
 }
 
-/// An integer as sign and digits without leading zeros; nothing for another number.
+/// An integer as sign and digits without leading zeros; nothing for any other number.
 std::optional<std::string> integer_of(std::string_view number) {
   const bool negative = number.starts_with('-');
   if (negative || number.starts_with('+')) number.remove_prefix(1);

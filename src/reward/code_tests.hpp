@@ -1,4 +1,4 @@
-// The tests of a code task, which the reference answer of a prompt states.
+// The tests for a code task, as stated in a prompt's reference answer.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ struct StdioCase {
 /// One of three kinds. {"type": "stdio", "cases": [{"input", "output"}, ...]}: Python whose output
 /// is compared. {"type": "assert", "code": "..."}: Python statements that run after the response's
 /// code. {"type": "command", "command": [...], "file": "main.c", "cases": [...]}: any program, with
-/// the response's code in that file. `"tolerance": t` in a case, or beside the type for all cases
-/// without their own, says how far numbers of the output may be off (same_output).
+/// the response's code in that file. `"tolerance": t` in a case, or next to the type for all cases
+/// without their own, says how far off numbers in the output may be (same_output).
 struct CodeTests {
   std::vector<StdioCase> cases;
   std::string asserts;
@@ -28,9 +28,9 @@ struct CodeTests {
 /// Throws InputError, which says what is wrong with the reference.
 CodeTests parse_code_tests(std::string_view reference);
 
-/// Whether two outputs are equal, apart from white space at the ends of lines and of the whole.
-/// With a tolerance t, lines are compared word by word, and numbers a against wanted b by |a - b|
-/// <= t max(1, |b|). Everything else in a word must be equal, and so must whole numbers where t
+/// Whether two outputs are equal, apart from white space at the ends of lines and at the end of the
+/// output. With a tolerance t, lines are compared word by word, and numbers a against wanted b by
+/// |a - b| <= t max(1, |b|). Everything else in a word must be equal, and so must integers if t
 /// max(1, |b|) is below 1, however many digits they have.
 bool same_output(std::string_view got, std::string_view wanted,
                  std::optional<double> tolerance = std::nullopt);

@@ -1,5 +1,5 @@
-// Judges continuations of a text. The answer must be a beginning of the following sentences, and
-// long enough to be informative.
+// Judges continuations of a text. The answer must be a prefix of the following sentences, and long
+// enough to be informative.
 #include "reward/reference.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ void add_words(Words& words, const std::string& text) {
 
 struct Following {
   Words words;
-  /// words that an answer must have: half of the sentence that is asked for
+  /// words that an answer must have: half of those in the sentence that is asked for
   std::size_t least = 0;
   bool masked = false;
 };
@@ -54,14 +54,13 @@ std::size_t first_difference(const Words& answer, const Words& following) {
   return answer.size();
 }
 
-/// 1 - edit distance in words to the nearest beginning that is long enough, divided by the longer
-/// of both. 0 for an answer with more than twice as many words as follow, which would get less than
-/// a half in any case: an answer may be as long as a book.
+/// 1 - edit distance in words to the nearest prefix that is long enough, divided by the longer
+/// length of the two. 0 if the answer has more than twice the words of the following text, since it
+/// would get less than a half in any case, and an answer may be as long as a book.
 double closeness(const Words& answer, const Following& following) {
   const Words& words = following.words;
   if (answer.size() > 2 * words.size()) return 0.0;
-  std::vector<std::size_t> row(words.size() + 1);  // distance of the answer so far to each
-                                                   // beginning
+  std::vector<std::size_t> row(words.size() + 1);  // distance from the answer so far to each prefix
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < answer.size(); ++i) {
     std::size_t diagonal = std::exchange(row[0], i + 1);

@@ -1,4 +1,4 @@
-// The verdict on a conversation that its environment has not decided: the task is not solved.
+// The verdict on a conversation that its environment did not decide: the task is not solved.
 #include "reward/graders.hpp"
 #include "reward/reference.hpp"
 

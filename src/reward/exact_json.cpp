@@ -17,7 +17,7 @@ namespace rollcall::reward {
 namespace {
 
 using Json = nlohmann::json;
-// larger exponents count as this one: no text has so many digits
+// larger exponents count as this one, because no text has that many digits
 constexpr long long kFar = 1'000'000'000'000;
 
 struct Decimal {

@@ -10,8 +10,8 @@
 namespace rollcall::reward {
 
 /// Like parse_foreign_value(), but each number has one form: an integer if 64 bits hold it (7.0 is
-/// 7), else a double if it has up to 15 digits, else a binary value (which JSON does not have
-/// otherwise) of its digits and exponent. So two numbers compare equal exactly if their values are
+/// 7), else a double if it has up to 15 digits, else a binary value (which JSON itself does not
+/// have) with its digits and exponent. So two numbers compare equal if and only if their values are
 /// equal.
 nlohmann::json parse_exact(std::string_view text, std::string& fault);
 

@@ -1,4 +1,4 @@
-// A parser by recursive descent with a limit of depth, which computes values on the way.
+// A recursive-descent parser with a depth limit, which computes values as it goes.
 #include "reward/expression.hpp"
 
 #include <charconv>

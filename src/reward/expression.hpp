@@ -13,15 +13,15 @@ namespace rollcall::reward {
 
 struct Expression {
   Rational value;
-  std::vector<std::int64_t> numbers;  ///< in the order of appearance
+  std::vector<std::int64_t> numbers;  ///< in order of appearance
 };
 
 constexpr std::size_t kLongestExpression = 1024;  ///< bytes
 constexpr int kDeepestExpression = 64;            ///< nested parentheses
 
 /// Grammar: sum = product { (+|-) product }; product = factor { (*|/) factor }; factor = digits |
-/// "(" sum ")". Spaces may be between tokens. Returns nothing for any other text, for one beyond
-/// the limits above, and if it divides by zero or leaves the exact range. Never throws.
+/// "(" sum ")". Spaces are allowed between tokens. Returns nothing for any other text, for one
+/// beyond the limits above, and if it divides by zero or leaves the exact range. Never throws.
 std::optional<Expression> parse_expression(std::string_view text);
 
 }  // namespace rollcall::reward

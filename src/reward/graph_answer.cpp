@@ -20,7 +20,7 @@ constexpr std::int64_t kMostNodes = 26;  // one letter per node
 struct Graph {
   std::vector<std::vector<bool>> edge;  ///< [n][n]; symmetric if the graph is undirected
   std::size_t edges = 0;
-  std::vector<std::size_t> answer;  ///< nodes: the ends of a path, or the set that is asked for
+  std::vector<std::size_t> answer;  ///< nodes: the ends of a path, or the set asked for
   std::int64_t value = 0;
   bool none = false;  ///< the answer is that there is no cycle
   std::size_t size() const { return edge.size(); }
@@ -37,8 +37,8 @@ struct Marks {
 constexpr std::string_view kBetween[] = {"→", "⟶", "⇒", "➔", "➝", "➜", "➡", "↦",     "—", "–",
                                          "−", "“", "”", "‘", "’", "«", "»", " and ", "*"};
 
-/// Reads "A-B-C", "A B C", "[A, B, C]", "['A', 'B']", "A → B" or "ABC"; nothing if it has anything
-/// else.
+/// Reads "A-B-C", "A B C", "[A, B, C]", "['A', 'B']", "A → B" or "ABC"; nothing if there is
+/// anything else.
 std::optional<std::vector<std::size_t>> nodes_named(std::string_view given, std::size_t nodes) {
   std::string text(given);
   for (const std::string_view mark : kBetween)
@@ -58,14 +58,14 @@ bool are_distinct(std::vector<std::size_t> nodes) {
   return std::adjacent_find(nodes.begin(), nodes.end()) == nodes.end();
 }
 
-/// Number of steps of the walk that are edges.
+/// Number of steps in the walk that are edges.
 std::size_t edges_walked(const Graph& g, const std::vector<std::size_t>& walk) {
   std::size_t count = 0;
   for (std::size_t i = 1; i < walk.size(); ++i) count += g.edge[walk[i - 1]][walk[i]] ? 1 : 0;
   return count;
 }
 
-/// Number of edges of the shortest path; the number of nodes if there is none.
+/// Number of edges on the shortest path; the number of nodes if there is none.
 std::size_t distance(const Graph& g, std::size_t from, std::size_t to) {
   std::vector<std::size_t> steps(g.size(), g.size()), queue{from};
   steps[from] = 0;
@@ -97,7 +97,7 @@ Marks node_set(const Graph& g, std::string_view text) {
   return {true, common == all, share(common, all), "it is another set of nodes"};
 }
 
-/// Any shortest path is right; a longer path gets the quotient of both lengths.
+/// Any shortest path is right; a longer path gets the ratio of the two lengths.
 Marks shortest_path(const Graph& g, std::string_view text) {
   const auto walk = nodes_named(text, g.size());
   if (!walk) return {.reason = "it is no list of nodes"};
@@ -130,7 +130,8 @@ Marks cycle(const Graph& g, std::string_view text) {
   return {true, edges == length, share(edges, length), "a step is no edge"};
 }
 
-/// Any order in which every edge leads forwards is right; another gets the share of edges that do.
+/// Any order in which every edge leads forwards is right; any other gets the fraction of edges that
+/// do.
 Marks topological_order(const Graph& g, std::string_view text) {
   const auto order = nodes_named(text, g.size());
   if (!order || order->size() != g.size() || !are_distinct(*order))

@@ -1,5 +1,5 @@
-// One row per kind. Each accepts what IFEval's released checker accepts, except for the splitting
-// of words and sentences (text/conclusion/prose.hpp) and for languages: only ASCII capitals count.
+// One row per kind. Each accepts what IFEval's released checker accepts, except in how words and
+// sentences are split (text/conclusion/prose.hpp) and in languages: only ASCII capitals count.
 #include "reward/instruction_checks.hpp"
 
 #include "base/errors/nearest.hpp"
@@ -47,7 +47,7 @@ std::vector<std::string> texts_of(const Json& arguments, const char* key) {
   return texts;
 }
 
-/// Whether a text has a word, as IFEval's \bword\b finds it: no letter, digit or underscore
+/// Whether the text has a word, as IFEval's \bword\b finds it: no letter, digit or underscore
 /// precedes or follows it. Bytes beyond ASCII count as letters.
 bool has_word(Text text, Text word) {
   const std::string all = text::lower(text), wanted = text::lower(word);

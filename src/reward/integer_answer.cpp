@@ -1,5 +1,5 @@
-// Judges integers in their one canonical spelling, so that equal texts are equal values and nothing
-// can overflow.
+// Judges integers in canonical spelling, so that equal strings are equal values and nothing can
+// overflow.
 #include "reward/graders.hpp"
 #include "text/answer/answer_text.hpp"
 
@@ -29,7 +29,7 @@ std::string without_commas(const std::string& s) {
   return is_grouped || s.starts_with("\xE2\x88\x92") ? number : s;
 }
 
-/// Whether it is written like "-333", or like "28r9" if the question was a division.
+/// Whether `s` is written like "-333", or like "28r9" if the question was a division.
 bool is_well_formed(std::string_view s, bool division) {
   if (!division) return is_canonical_integer(s);
   const std::size_t r = s.find('r');

@@ -63,8 +63,8 @@ void compare(const Json& wanted, const Json* given, Leaves& leaves) {
             leaves);
 }
 
-/// 1 up to twice the bytes of the reference; beyond, that number divided by the bytes of the
-/// answer. The paper names the component but gives no formula.
+/// 1 up to twice the size of the reference; beyond that, twice that size divided by the answer's.
+/// The paper names the component but gives no formula.
 double length_mark(std::size_t bytes, const std::optional<Json>& value) {
   if (bytes == 0) return 0.0;
   return value ? std::min(1.0, 2.0 * double(written(*value).size()) / double(bytes)) : 1.0;

@@ -1,4 +1,4 @@
-// One row per keyword. A keyword that concerns another type of value counts as met.
+// One row per keyword. A keyword for another type of value counts as met.
 #include "reward/json_schema.hpp"
 
 #include "base/errors/nearest.hpp"
@@ -93,8 +93,8 @@ struct Keyword {
   const char* name;
   Of of;
   bool (*fits)(const Json& wanted);
-  /// Whether the value meets the keyword. nullptr if the keyword demands nothing, or only of parts
-  /// of the value.
+  /// Whether the value meets the keyword. nullptr if the keyword demands nothing, or makes demands
+  /// only on parts of the value.
   bool (*holds)(const Json& wanted, const Json& value);
 };
 

@@ -23,11 +23,11 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; }
 
-// Characters that are used as a minus: U+002D, U+2212, U+2013, U+FE63, U+FF0D.
+// Characters used as a minus sign: U+002D, U+2212, U+2013, U+FE63, U+FF0D.
 constexpr std::string_view kMinus[] = {"-", "\xE2\x88\x92", "\xE2\x80\x93", "\xEF\xB9\xA3",
                                        "\xEF\xBC\x8D"};
 
-/// Bytes of the minus at the end, or the beginning, of the text; 0 without one.
+/// Bytes of the minus at the end, or the beginning, of the text; 0 if there is none.
 std::size_t minus_before(std::string_view text) {
   for (const std::string_view minus : kMinus)
     if (text.ends_with(minus)) return minus.size();
@@ -112,7 +112,7 @@ Found first_integer(std::string_view given, bool finished) {
   return std::nullopt;
 }
 
-/// A text without emphasis, quotation marks and one closing mark around it.
+/// The text without surrounding emphasis and quotation marks, and without one closing mark.
 std::string_view bare(std::string_view said) {
   said = text::trim(said);
   constexpr std::string_view kAround = "*_`\"";
@@ -152,8 +152,8 @@ Found score_tag(std::string_view said, bool) {
 }
 
 /// 1 if the box holds -1, which says that no paragraph has a mistake, and 0 if it holds the index
-/// of the first paragraph with one. Critics answer so by the protocol of ProcessBench
-/// (arXiv:2412.06559), including those of FAPO.
+/// of the first paragraph with one. Critics that follow ProcessBench's protocol (arXiv:2412.06559),
+/// including FAPO's, answer this way.
 Found error_index(std::string_view said, bool finished) {
   static const text::Extractor boxed("boxed");
   const auto found = boxed.find(said, finished);

@@ -10,7 +10,7 @@
 
 namespace rollcall::reward {
 
-/// Values of judge.extract, beside the rows of text/answer/extract.cpp that find a number.
+/// Values of judge.extract, in addition to the rows of text/answer/extract.cpp that find a number.
 struct VerdictRule {
   const char* name;
   const char* meaning;

@@ -1,4 +1,4 @@
-// Judges worked answers whose result is a number or a text, as in GSM8K.
+// Judges worked answers whose result is a number or a string, as in GSM8K.
 #include "reward/graders.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/answer/plain_latex.hpp"
@@ -11,7 +11,7 @@ bool is_number(const std::string& s) {
   return !s.empty() && s.find_first_not_of("-0123456789.") == std::string::npos;
 }
 
-/// The normal form in which answers are compared. An answer with more than a number becomes the
+/// The normal form in which answers are compared. An answer that is more than a number becomes the
 /// number, without the marks around it and the remarks after it.
 std::string normal(const std::string& answer) {
   std::string as_written = text::normal_answer(answer);

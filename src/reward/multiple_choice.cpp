@@ -1,4 +1,4 @@
-// Judges which of several options is named, by its letter or in its own words.
+// Judges which of several options is named, by its letter or its words.
 #include "reward/reference.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/answer/plain_latex.hpp"
@@ -20,7 +20,7 @@ constexpr std::size_t kMostOptions = 26;
 
 struct Question {
   std::size_t right = 0;
-  std::vector<std::string> options;  ///< empty texts if only the letters are known
+  std::vector<std::string> options;  ///< empty strings if only the letters are known
 };
 
 Question read_question(const Json& reference) {
@@ -111,7 +111,7 @@ bool begins_with_letter(std::string_view text, const std::vector<std::string>& o
          std::string_view(").:").find(text[1]) != std::string_view::npos;
 }
 
-/// Whether a text gives an answer of its own, or withdraws or hedges the one before it.
+/// Whether the text gives a new answer, or withdraws or hedges the one before it.
 bool answers_anew(std::string_view said) {
   const auto found = text::final_answer(said, true);
   if (found && found->place <= text::AnswerPlace::announcement) return true;
@@ -127,7 +127,8 @@ bool answers_anew(std::string_view said) {
   return false;
 }
 
-/// Whether a text may follow a letter: "is correct", or "because ..." without another answer in it.
+/// Whether the text may follow a letter: "is correct", or "because ..." without another answer in
+/// it.
 bool is_only_approved_or_explained(std::string_view text) {
   const text::Tokens t(text);
   const std::size_t approved = text::announcement_words().approvals.after(t, 0);

@@ -89,7 +89,7 @@ struct Parts {
   std::string number, unit;
 };
 
-/// Replaces spaces of other widths, which separate groups of digits, by usual ones.
+/// Replaces spaces of other widths, which separate groups of digits, with ordinary ones.
 std::string with_plain_spaces(std::string_view text) {
   std::string plain(text);
   // no-break, thin, narrow no-break
@@ -110,7 +110,7 @@ Parts parts_of(std::string_view given) {
           std::string(text::trim(text.substr(end)))};
 }
 
-/// Whether the text after a number can be its unit, and not a further value or words.
+/// Whether the text after a number can be its unit, and not another value or words.
 bool may_be_unit(std::string_view unit) {
   for (std::size_t i = 1; i < unit.size(); ++i)
     if (unit[i] >= '0' && unit[i] <= '9' && unit[i - 1] == ' ') return false;

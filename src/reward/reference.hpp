@@ -1,5 +1,5 @@
-// References that say more than an answer: a JSON object in Prompt::answer, written by a task or by
-// a user's file.
+// References that hold more than an answer: a JSON object in Prompt::answer, written by a task or
+// by a user's file.
 #pragma once
 
 #include "base/errors/error.hpp"
@@ -25,7 +25,7 @@ inline void check_reference(bool ok, const char* fault) {
   if (!ok) throw ReferenceFault{fault};
 }
 
-/// The value as a whole number from low to high. Throws ReferenceFault for any other value.
+/// The value as an integer from low to high. Throws ReferenceFault for any other value.
 inline std::int64_t whole_number(const Json& value, std::int64_t low, std::int64_t high) {
   check_reference(value.is_number_integer() && value >= low && value <= high,
                   "a whole number is missing or out of range");

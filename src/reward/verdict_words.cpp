@@ -1,4 +1,4 @@
-// Decides by the words around a word whether it is a verdict.
+// Decides from the words around a word whether it is a verdict.
 #include "reward/verdict_words.hpp"
 
 #include "text/answer/answer_text.hpp"

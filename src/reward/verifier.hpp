@@ -18,34 +18,33 @@ namespace rollcall::reward {
 
 struct Response;
 
-/// A row of the table reward/verifiers.cpp. Its functions are pure. They never throw for any
+/// A row of the table in reward/verifiers.cpp. Its functions are pure. They never throw for any
 /// response text, only for a reference that cannot be used.
 struct Verifier {
   const char* name;
   const char* meaning;
   /// Names in the order of Score::components; the first is "correct".
   std::vector<std::string> components;
-  /// The rule by which the answer is found if the run file names none: a row of
-  /// text/answer/extract.cpp.
+  /// The rule for finding the answer if the run file names none: a row of text/answer/extract.cpp.
   const char* extract;
-  const char* answers;  ///< what its answers are if they are never numbers; else nullptr
+  const char* answers;  ///< what the verifier's answers are if they are never numbers; else nullptr
   /// Fills components, correct and answer for one response.
   Score (*judge)(const Prompt& prompt, const Response& response);
 };
 
 const Verifier& find_verifier(const std::string& name);  ///< throws ConfigError naming the nearest
-/// The verifier of reward.verifier or, if that is empty, the task's.
+/// The verifier named by reward.verifier or, if that is empty, the task's.
 const Verifier& chosen_verifier(const RewardSection& section, const std::string& of_task);
 std::vector<std::string> verifier_names();
 /// whether the verifier needs a started sandbox (sandbox/sandbox.hpp)
 bool runs_code(const Verifier& verifier);
 
-/// Judges the answers of a run, with a verifier or with the command in its place, and finds the
-/// answers in the responses. Immutable and shared by threads.
+/// Judges the answers of a run, with a verifier or with a command in its place, and finds the
+/// answers in the responses. Immutable, and shared by threads.
 class Grader {
  public:
   /// `verifier` is the task's. Throws ConfigError for an extraction that is unknown or can never
-  /// find an answer of the task.
+  /// find an answer to the task.
   Grader(const Verifier& verifier, const TaskSection& section, const RewardSection& reward = {});
   std::string name() const { return is_command_ ? "command" : verifier_->name; }
   bool is_command() const { return is_command_; }
@@ -55,21 +54,21 @@ class Grader {
 
   /// `finished` is false if the token limit cut the response. reward = correct + format_weight *
   /// format. If the verifier throws, the verdict is undecided. If a prompt is asked in one of
-  /// task.forms, its answer is found as that form says, and its format is the share of the form's
-  /// marks that the response has.
+  /// task.forms, its answer is found as that form prescribes, and its format is the fraction of the
+  /// form's marks that the response has.
   Score score(const Prompt& prompt, std::string_view response, bool finished) const;
   /// The command's reply as a score: its reward is the command's score, its components are correct
-  /// and the command's own. Its answer is the command's or, if that gives none, what the extraction
+  /// and the command's own. Its answer is the command's or, if it has none, what the extraction
   /// finds.
   Score score(const Reply& reply, std::string_view response, bool finished) const;
   Score undecided(std::string reason) const;  ///< a score of zeros without a verdict
   /// Why no response can be compared by value with the reference of this prompt; empty if one can.
-  /// Throws InputError where score() would.
+  /// Throws InputError if score() would.
   std::string reference_problem(const Prompt& prompt) const;
 
  private:
   using FormParser = std::pair<const text::AnswerForm*, text::Extractor>;
-  /// Scores a response whose answer is one text.
+  /// Scores a response whose answer is a single string.
   Score score_one(const Prompt& prompt, std::string_view response, bool finished) const;
   /// The form in which a prompt is asked; nullptr if it is asked as it is.
   const FormParser* parser_of(const std::string& asked) const;

@@ -185,7 +185,7 @@ Grader::Grader(const Verifier& verifier, const TaskSection& section, const Rewar
 
 namespace {
 
-/// Combines the verdicts by each of several accepted answers. An answer that equals one of them is
+/// Combines the verdicts for each of several accepted answers. An answer that equals one of them is
 /// right. Otherwise, if one comparison could not be decided, the answer is undecided.
 Score best_of(Prompt alone, const std::vector<std::string>& accepted,
               const std::function<Score(const Prompt&)>& score) {
@@ -274,7 +274,7 @@ std::string Grader::reference_problem(const Prompt& prompt) const {
       verifier_->judge(alone, {{},
                                false,
                                std::nullopt,
-                               // reads the reference first and uses nothing of this response
+                               // reads the reference first and uses nothing from this response
                                false});
     if (!problem.empty()) return problem;
   }

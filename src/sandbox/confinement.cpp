@@ -1,5 +1,4 @@
-// The rights that the process of a run gives up: files of others, resources, capabilities, system
-// calls.
+// The rights that a run's process gives up: others' files, resources, capabilities, system calls.
 #include "sandbox/confinement.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +19,7 @@ namespace rollcall::sandbox {
 namespace {
 
 constexpr rlim_t kDescriptors = 256, kStack = 8 << 20;
-// RLIMIT_NPROC counts all processes of a user, so these come on top of a run's: the worker, the
+// RLIMIT_NPROC counts all processes of a user, so these come on top of a run's own: the worker, the
 // warm interpreter, two of the checks, the first process of the run's pid namespace, and one that
 // is being reaped.
 constexpr int kOwnProcesses = 6;

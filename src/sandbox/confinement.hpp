@@ -16,13 +16,13 @@ namespace rollcall::sandbox {
 
 constexpr unsigned kInsideId = 1000;  ///< user and group of programs as they see themselves
 
-/// Forks a process into new user, pid, mount, network, IPC, UTS and cgroup namespaces. Returns as
+/// Forks a process into new user, pid, mount, network, IPC, UTS and cgroup namespaces. Returns what
 /// fork() does: 0 in the child; -1 with errno if the system forbids it.
 pid_t fork_into_namespaces();
 
-/// Writes the maps of user and group ids of `child`, which waits for them. Maps an id that nobody
-/// else has if the caller may, else the caller's own; `number` keeps the workers' ids apart.
-/// Returns false with errno if neither can be mapped.
+/// Writes the user and group id maps of `child`, which waits for them. Maps an id that nobody else
+/// has if the caller is allowed to, else the caller's own id; `number` keeps the workers' ids
+/// apart. Returns false with errno if neither can be mapped.
 bool map_ids(pid_t child, unsigned number);
 
 // What a worker does in its namespaces once the ids are mapped. All throw EnvironmentError, whose
@@ -31,8 +31,8 @@ void become_inside_user();
 /// Mounts read-only /usr, /bin and /lib*, parts of /etc, four devices, an empty /proc and an empty
 /// /tmp, and unmounts the rest.
 void enter_minimal_root();
-/// Throws if the kernel does not limit the number of processes of this user (RLIMIT_NPROC). It does
-/// not limit those of the machine's root, whatever id root has within the namespaces.
+/// Throws if the kernel does not limit the number of processes of this user (RLIMIT_NPROC). The
+/// kernel does not limit those of the machine's root, whatever id root has inside the namespaces.
 void demand_limited_processes();
 /// Keeps CAP_SYS_ADMIN in the worker's own user namespace, also over exec, for the worker and the
 /// warm interpreter alone.
@@ -44,15 +44,15 @@ void restrict_by_landlock(const std::string& folder, unsigned number);
 /// whether the kernel's Landlock covers truncation (ABI 3, Linux 6.2)
 bool landlock_is_complete();
 
-/// What a run's process asks of the kernel. The worker computes it, because each allocation in a
+/// What a run's process asks of the kernel. The worker computes it, because every allocation in a
 /// forked child copies a page.
 struct Restraints {
   std::string folder;                          ///< mount options of the tmpfs on /tmp
   std::vector<std::pair<int, rlimit>> limits;  ///< by resource (RLIMIT_...)
 };
 Restraints restraints_of(const Limits& limits,
-                         /// `own_size` is the address space in bytes that the program's own code
-                         /// has mapped already; 0 before exec.
+                         /// `own_size` is the address space, in bytes, that the program's own code
+                         /// has already mapped; 0 before exec.
                          std::uint64_t own_size);
 
 // What the process of each run does, in this order. The functions return 0 or an errno, because

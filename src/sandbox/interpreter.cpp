@@ -1,4 +1,4 @@
-// Starts the interpreter and runs one test after the other through it.
+// Starts the interpreter and runs one test after another in it.
 #include "sandbox/interpreter.hpp"
 
 #include "sandbox/outcome.hpp"
@@ -28,7 +28,7 @@ constexpr const char* kPython = "/usr/bin/python3";
 constexpr int kServer = 3, kNamespace = 4, kFilter = 5;  // descriptors of the interpreter; those it
                                                          // receives come after these
 
-/// A file without a name that holds the filter's instructions.
+/// An unnamed file that holds the filter's instructions.
 int filter_file(const std::vector<sock_filter>& filter) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
@@ -99,11 +99,11 @@ void Interpreter::stop() {
 
 namespace {
 
-/// The report of the process that runs the checks. be_checks() of fork_server.py writes it to a
-/// pipe that the program never has.
+/// The report of the process that runs the checks. be_checks() in fork_server.py writes it to a
+/// pipe that the program never gets.
 struct Report {
-  /// 'e': all checks ran; 'g': the program had ended before them; 't' and 'm': the checks ran out
-  /// of time or memory; 'u': the checks cannot be used; 0: no report came.
+  /// 'e': all checks ran; 'g': the program had ended before the checks; 't' and 'm': the checks ran
+  /// out of time or memory; 'u': the checks cannot be used; 0: no report came.
   char end = 0;
   std::string reason;
 
@@ -120,7 +120,7 @@ struct Report {
 
 /// Sets the outcome of a program with checks. `outcome` says how the program ended. With 'e', 't',
 /// 'm' and 'u' the report decides, because the program was killed after its checks. Otherwise the
-/// program's end decides, and a program that seems to have passed, or was killed, has failed.
+/// program's end decides, and a program that seems to have passed, or that was killed, has failed.
 void judge(Outcome& outcome, const Report& report, const Limits& limits) {
   const auto settle = [&](End end, std::string reason) {
     outcome.end = end, outcome.reason = std::move(reason);

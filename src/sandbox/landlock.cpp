@@ -80,7 +80,7 @@ void restrict_by_landlock(const std::string& folder, unsigned number) {
   demand(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
              ::syscall(SYS_landlock_restrict_self, rules, 0) == 0,
          "Landlock cannot be entered");
-  // Landlock would let programs open the worker's pipes as /proc/PID/fd.
+  // Landlock would let programs open the worker's pipes through /proc/PID/fd.
   demand(::prctl(PR_SET_DUMPABLE, 0) == 0, "the worker cannot be closed to its programs");
   ::close(rules);
 }

@@ -31,8 +31,8 @@ namespace {
 constexpr const char* kFolders[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 constexpr const char* kFiles[] = {"/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime"};
 constexpr const char* kDevices[] = {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"};
-// First ids of the workers' users outside of the namespaces. The first is far above the ids of
-// people; the second is tried after it, since most containers have only 65,536 ids.
+// First user ids of workers outside the namespaces. The first is far above people's ids; the second
+// is tried next, since most containers have only 65,536 ids.
 constexpr unsigned kFreeIds[] = {2146435072U, 64000U};
 
 void demand(bool ok, const std::string& what) {
@@ -74,7 +74,7 @@ std::vector<std::string> mounts_under(const std::string& root) {
   for (const Mount& mount : all) {
     if (!within.contains(mount.parent)) continue;
     within.insert(mount.id);
-    // mountinfo escapes a space in a name, so such a path is not found and the set-up ends with an
+    // mountinfo escapes spaces in names, so such a path is not found and the set-up ends with an
     // error
     found.push_back(mount.path);
   }
@@ -97,8 +97,8 @@ void make_read_only(const std::string& path) {
          "cannot make " + path + " read-only");
 }
 
-/// Shows a folder, file, device or link of the system at the same place of the new root. What the
-/// system lacks is left out.
+/// Shows a folder, file, device or link of the system at the same place in the new root. Whatever
+/// the system lacks is left out.
 void show(const std::string& root, const std::string& path) {
   struct stat what {};
   if (::lstat(path.c_str(), &what) != 0) return;
@@ -152,7 +152,7 @@ bool map_ids(pid_t child, unsigned number) {
 }
 
 void become_inside_user() {
-  // EPERM is expected where map_ids() has written "deny" to setgroups
+  // EPERM is expected if map_ids() has written "deny" to setgroups
   if (::setgroups(0, nullptr) != 0) demand(errno == EPERM, "cannot drop supplementary groups");
   demand(::setresgid(kInsideId, kInsideId, kInsideId) == 0 &&
              ::setresuid(kInsideId, kInsideId, kInsideId) == 0,
@@ -177,7 +177,7 @@ void demand_limited_processes() {
 }
 
 void enter_minimal_root() {
-  const std::string root = "/tmp";  // the new root is built here, in a mount namespace of its own
+  const std::string root = "/tmp";  // the new root is built here, in its own mount namespace
   demand(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0,
          "cannot make mounts private");
   demand(::mount("tmpfs", root.c_str(), "tmpfs", MS_NOSUID | MS_NODEV,

@@ -1,4 +1,4 @@
-// Interprets signals and exit statuses by the limits of the run.
+// Interprets signals and exit statuses in the light of the run's limits.
 #include "sandbox/outcome.hpp"
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@ namespace rollcall::sandbox {
 namespace {
 
 /// What programs print last when they ran out of memory. An allocation beyond RLIMIT_AS or a
-/// process beyond RLIMIT_NPROC fails inside the program, so only its own messages tell. They change
-/// how a failure is named but no verdict, since the program has not passed in any case.
+/// process beyond RLIMIT_NPROC fails inside the program, so only its own messages show it. They
+/// change how a failure is named but not the verdict, since the program has not passed in any case.
 constexpr std::array kOfMemory = {"MemoryError", "bad_alloc", "Cannot allocate memory",
                                   "emory exhausted", "ut of memory"};
 constexpr std::array kOfProcesses = {"can't start new thread", "Cannot fork", "fork: retry",
@@ -29,7 +29,7 @@ bool speaks(const std::string& err, const std::array<const char*, N>& words) {
 }
 
 /// Whether the program used three quarters of its processor time or more. The kernel counts the
-/// limit in ticks, and on a virtual machine the reported time may be some tenths of a second below
+/// limit in ticks, and on a virtual machine the reported time may be a few tenths of a second below
 /// it.
 bool is_at_limit(const Outcome& outcome, const Limits& limits) {
   return outcome.counts.cpu_us * 4 >= std::uint64_t(limits.cpu_s) * 3'000'000;

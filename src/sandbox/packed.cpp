@@ -1,4 +1,4 @@
-// Files come under their names without folders, since a run has one folder.
+// Files are added under their names without folders, since a run has only one folder.
 #include "sandbox/packed.hpp"
 
 #include "base/errors/error.hpp"

@@ -1,4 +1,4 @@
-// A command line as a program of the sandbox, which sees nothing but what it takes along.
+// A command line as a program for the sandbox, in which it sees only what it brings along.
 #pragma once
 
 #include "sandbox/sandbox.hpp"
@@ -8,9 +8,9 @@
 
 namespace rollcall::sandbox {
 
-/// The program of a command line, with every file that its words name, and the files `with`. The
-/// first word is a path, or a name in /usr/bin or /bin. Throws InputError where it is neither or a
-/// file cannot be read, and ConfigError where two files have the same name.
+/// The program for a command line, with every file that its words name and the files in `with`. The
+/// first word is a path, or a name in /usr/bin or /bin. Throws InputError if it is neither or a
+/// file cannot be read, and ConfigError if two files have the same name.
 Program packed(std::vector<std::string> argv, const std::vector<std::string>& with = {});
 
 }  // namespace rollcall::sandbox

@@ -41,7 +41,7 @@ constexpr std::array kSteps = {"mounting /tmp",       "giving up capabilities",
                                "running the command", "writing the files",
                                "starting a process"};
 
-/// All that the processes of a run need. It is made before they are forked, so that they allocate
+/// Everything that a run's processes need. It is made before they are forked, so that they allocate
 /// nothing.
 struct Run {
   const Request& request;
@@ -136,7 +136,7 @@ Ending wait_for(pid_t program) {
 }
 
 /// The first process of the run's pid namespace. It outlives the program just long enough to write
-/// its Ending, and every process that the program left ends with it.
+/// its Ending, and every process that the program left behind ends with it.
 [[noreturn]] void be_first(const Run& run) {
   const int ending = run.ending();
   if ((errno = mount_private_folder(run.restraints)) != 0) give_up(ending, 0);
@@ -167,9 +167,9 @@ pid_t begin(const Run& run) {
 }
 
 /// Reaps `child`, which has ended, and says how the program ended. That is the Ending that came
-/// through the pipe `ending`, or else the wait status of `child`. The wait status is the rule in
-/// the second tier, where `child` is the program, and means a kill in the first, where `child` is
-/// the first process of the pid namespace.
+/// through the pipe `ending`, or else the wait status of `child`. The wait status is the normal
+/// case in the second tier, where `child` is the program, and means a kill in the first, where
+/// `child` is the first process of the pid namespace.
 Ending bury(pid_t child, int ending, std::optional<Ending> reported) {
   int status = 0;
   rusage usage{};

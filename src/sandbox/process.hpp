@@ -1,4 +1,4 @@
-// Runs commands and functions, each as a process of its own; in the first tier with its own pid
+// Runs commands and functions, each in its own process; in the first tier with its own pid
 // namespace and /tmp.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace rollcall::sandbox {
 
-/// Runs a command or a function in a process of its own. `owner` is the socket to the process that
-/// asked for the run; when its other end closes, the calling process ends.
+/// Runs a command or a function in its own process. `owner` is the socket to the process that asked
+/// for the run; when its other end closes, the calling process ends.
 Outcome run_process(const Request& request, const WorkerSetup& setup, int owner);
 
 /// Empties the working folder of the second tier, which later runs share. Does nothing in the first

@@ -1,4 +1,4 @@
-// One loop over poll() for feeds, catches, the ending, the owner and the clock.
+// One poll() loop for feeds, catches, the ending, the owner and the clock.
 #include "sandbox/running.hpp"
 
 #include "base/time/attended_clock.hpp"
@@ -45,14 +45,14 @@ Got read_once(Catch& pipe) {
 
 namespace {
 
-// A longer time between two looks at the clock means that the job was suspended.
+// More than this time between two looks at the clock means that the job was suspended.
 constexpr double kSuspended_s = 1.0;
 // Time between two looks at the memory of a run's processes. It is short, since a program can fill
-// some GB/s.
+// several GB/s.
 constexpr double kLook_s = 0.05;
 
-/// What has to be known when the wall clock ends a run. `late_s` is the time by which poll() woke
-/// this worker too late, which is how long the worker itself waited for a processor.
+/// What has to be known when the wall-clock limit ends a run. `late_s` is the time by which poll()
+/// woke this worker too late, which is how long the worker itself waited for a processor.
 Waiting waiting_of(const Running& running, double late_s) {
   Waiting waiting{usage_of(*running.outside, running.pid), late_s, std::nullopt};
   if (!waiting.usage) waiting.pressure = pressure_of(*running.outside);

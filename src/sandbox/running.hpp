@@ -1,4 +1,4 @@
-// A program while it runs: its pipes, the bytes on their way in and out, and its wall clock.
+// A program while it runs: its pipes, the bytes on their way in and out, and its wall-clock limit.
 #pragma once
 
 #include "sandbox/sandbox.hpp"
@@ -31,7 +31,7 @@ struct Feed {
 /// Writes as many bytes as the pipe takes. Closes the pipe when no bytes are left or nobody reads.
 void feed(Feed& feed);
 
-/// A pipe out of the program and the bytes that came, never more than `most`.
+/// A pipe out of the program and the bytes that have arrived, never more than `most`.
 struct Catch {
   int* descriptor = nullptr;
   std::string* bytes = nullptr;
@@ -39,21 +39,21 @@ struct Catch {
 };
 
 struct Running {
-  pid_t pid = -1;   ///< of the program's first process; killing it ends all that it started
+  pid_t pid = -1;   ///< the program's first process; killing it ends everything that it started
   int ending = -1;  ///< descriptor that becomes readable when the program has ended: a pipe or
                     ///< socket that carries an Ending, or a pid descriptor
   std::vector<Feed> feeds;
   std::vector<Catch> catches;
-  int owner = -1;  ///< socket; when its other end closes, nobody wants the outcome and the worker
+  int owner = -1;  ///< socket; when its other end closes, nobody wants the outcome, and the worker
                    ///< ends
   const Outside* outside = nullptr;
   /// Limit in bytes for all processes of the program together, watched while it has more than one.
   std::uint64_t memory = 0;
-  Waiting waiting{};  ///< filled if the wall clock ends the program
+  Waiting waiting{};  ///< filled in if the wall-clock limit ends the program
 };
 
-/// Feeds and reads the program until it has ended. Returns the reason for which it was ended by
-/// force, or End::passed if it ended by itself; fills `reported` if an Ending came.
+/// Feeds and reads the program until it has ended. Returns why it was ended by force, or
+/// End::passed if it ended by itself; fills `reported` if an Ending came.
 End attend(Running& running, double wall_s, std::optional<Ending>& reported);
 
 /// Reads what is left in the pipes once nobody can write any more. Returns false if a Catch would

@@ -21,7 +21,8 @@
 namespace rollcall::sandbox {
 namespace {
 
-constexpr double kGrace = 30;  // seconds after a run's own wall clock until its worker is given up
+constexpr double kGrace = 30;  // seconds after a run's own wall-clock limit until its worker is
+                               // given up
 
 constexpr std::array kEnds = {"passed",       "failed",  "timed_out",    "out_of_memory",
                               "output_limit", "crashed", "sandbox_error"};

@@ -11,15 +11,15 @@
 
 namespace rollcall::sandbox {
 
-/// What a run may use. The counted limits are meant to decide; the wall clock is a guard, and an
-/// outcome says if it ended the run.
+/// What a run may use. The counted limits are meant to decide; the wall-clock limit is a guard, and
+/// an outcome says if it ended the run.
 struct Limits {
   std::int64_t cpu_s = 5;  ///< processor time of each process, whole seconds (RLIMIT_CPU)
   double wall_s = 20;      ///< seconds from the start of the run until it is killed
   std::uint64_t memory = 512ULL << 20;  ///< bytes of address space of each process
   std::uint64_t output = 1ULL << 20;    ///< bytes of standard output and of standard error, each
-  std::uint64_t files = 32ULL << 20;    ///< bytes in /tmp, and of one file
-  std::int64_t processes = 16;          ///< processes and threads at a time
+  std::uint64_t files = 32ULL << 20;    ///< bytes in /tmp, and in any one file
+  std::int64_t processes = 16;          ///< processes and threads at any one time
   bool operator==(const Limits&) const = default;
 };
 
@@ -36,7 +36,7 @@ struct Setup {
 };
 
 /// A function of this program: `output` becomes the run's standard output, the returned value its
-/// exit status. It must be linked in, not loaded later.
+/// exit status. It must be linked into the program, not loaded later.
 using Function = int (*)(std::string_view input, std::string& output);
 
 /// Python code, a command or a function.
@@ -44,12 +44,12 @@ struct Program {
   enum class Kind : std::uint8_t { python, command, function };
   Kind kind = Kind::command;
   std::string code;  ///< python: the source of __main__, run in a fork of a warm interpreter
-  /// python: statements about the code's names, run in a process of their own (python/checks.py).
-  /// Each assert at their top level is a test.
+  /// python: statements about the code's names, run in their own process (python/checks.py). Each
+  /// assert at their top level is a test.
   std::string checks;
-  std::vector<std::string> argv;  ///< command: words; the first is found in /usr/bin and /bin if it
-                                  ///< has no slash
-  /// command: files of its working folder, each a name without a slash and the content
+  std::vector<std::string> argv;  ///< command: its words; the first is looked up in /usr/bin and
+                                  ///< /bin if it has no slash
+  /// command: files in its working folder, each as a name without a slash and the content
   std::vector<std::pair<std::string, std::string>> files;
   Function function = nullptr;
 };
@@ -60,7 +60,7 @@ Program command(std::vector<std::string> argv,
 Program function(Function f);
 
 /// How a run ended. `passed`: exit status 0 and, if there are checks, all of them passed. `failed`:
-/// another status or a failed check. `crashed`: a signal ended it that no limit sent.
+/// another status or a failed check. `crashed`: ended by a signal that no limit sent.
 /// `sandbox_error`: nothing is known about the program, and Outcome::reason says why.
 enum class End : std::uint8_t {
   passed,
@@ -80,7 +80,7 @@ struct Counts {
   /// Number of the first check that did not pass, from 1; 0 if no check failed or none ran.
   std::uint32_t first_failed = 0;
   std::uint32_t by_program =
-      0;  ///< statements of the checks in which the program compared two objects of its own:
+      0;  ///< statements in the checks in which the program compared two of its own objects:
           ///< nothing else can tell whether they are equal
 };
 
@@ -90,21 +90,22 @@ struct Outcome {
   std::string out, err;  ///< up to Limits::output bytes each
   int exit = -1;         ///< exit status; 128 + signal if a signal ended it
   Counts counts;
-  std::string reason;  ///< why it was ended or which check failed; empty after other exits
-  /// The wall clock ended the run while it waited for processors that others used (usage.hpp), so
-  /// its end is not a property of the program.
+  std::string reason;  ///< why it was ended or which check failed; otherwise empty
+  /// The wall-clock limit ended the run while it was waiting for processors that others used
+  /// (usage.hpp), so the ending says nothing about the program.
   bool starved = false;
 };
 
-/// Parts of Outcome::reason: of a starved run, and of a run one of whose processes the kernel's
-/// out-of-memory killer may have chosen.
+/// Parts of Outcome::reason: for a starved run, and for a run in which the kernel's out-of-memory
+/// killer may have chosen a process.
 inline constexpr std::string_view kWasShort = "the machine was short of processors",
                                   kMemoryRanOut = "memory of the job or the machine ran out";
 const char* name_of(End end);
 const char* name_of(Tier tier);
 
 /// The sandbox of this process. Its spawner is forked in the constructor, so construct it before
-/// MPI_Init, LibTorch and any thread. All its processes end with this process, however that ends.
+/// MPI_Init, LibTorch and any thread. All its processes end with this process, however this one
+/// ends.
 class Sandbox {
  public:
   explicit Sandbox(const Setup& setup);
@@ -123,8 +124,8 @@ class Sandbox {
   std::unique_ptr<State> state_;
 };
 
-/// The one sandbox that all of a process uses. start() is called once, first of all; started() is
-/// null before that.
+/// The one sandbox that the whole process uses. start() is called once, before anything else;
+/// started() is null before that.
 void start(const Setup& setup);
 const Sandbox* started();
 

@@ -34,7 +34,7 @@ void close_all_but(int socket) {
   }
 }
 
-/// Detaches from the process that forked this one: keeps only standard error and ignores the
+/// Detaches from the process that forked this one: keeps only standard error, and ignores the
 /// terminal's signals.
 void detach(int socket) {
   // Slurm sends stop signals to all processes of a step
@@ -176,7 +176,7 @@ void spawn(int socket, bool allow_landlock) {
   Folders folders;
   for (unsigned number = 0;; ++number) {
     char byte = 0;
-    if (::recv(socket, &byte, 1, 0) != 1) break;  // the process that asks is gone
+    if (::recv(socket, &byte, 1, 0) != 1) break;  // the process that sends requests is gone
     while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) break;

@@ -1,5 +1,5 @@
-// The list of system calls that are allowed, and the calls of it that programs lose. A call that
-// takes a command or flags is allowed only for the named commands and flags.
+// The list of system calls that are allowed, and those on it that programs lose. A call that takes
+// a command or flags is allowed only for the named commands and flags.
 #include "sandbox/system_calls.hpp"
 
 #include "base/errors/error.hpp"
@@ -25,10 +25,10 @@
 namespace rollcall::sandbox {
 namespace {
 
-// Calls of Python, shells and compilers. Beside all privileged calls these are left out on purpose:
-// sockets (except pairs), memfd, SysV and POSIX queues and shared memory, splice, io_uring,
-// openat2, execveat, ptrace and similar calls, keys, timers that signal, file handles, namespaces,
-// userfaultfd, perf, bpf.
+// Calls of Python, shells and compilers. Besides all privileged calls, these are left out on
+// purpose: sockets (except pairs), memfd, SysV and POSIX queues and shared memory, splice,
+// io_uring, openat2, execveat, ptrace and similar calls, keys, timers that signal, file handles,
+// namespaces, userfaultfd, perf, bpf.
 constexpr const char* kAlways = R"(
 read write readv writev pread64 pwrite64 close close_range dup dup2 dup3 lseek open openat creat stat fstat lstat newfstatat statx statfs fstatfs
 access faccessat faccessat2 readlink readlinkat getdents getdents64 getcwd chdir fchdir mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2
@@ -45,8 +45,8 @@ exit exit_group wait4 waitid getrandom restart_syscall
 constexpr const char* kInNamespaces = R"(
 fork vfork kill tkill tgkill setpgid setsid chmod fchmod fchmodat utime utimes utimensat
 )";
-// Calls that report about a process by its number. Without a pid namespace that may be any process
-// of the machine, so in the second tier only 0, the caller itself, is allowed.
+// Calls that report on a process by its number. Without a pid namespace, that may be any process on
+// the machine, so in the second tier only 0, the caller itself, is allowed.
 constexpr std::array kOfAProcess = {"sched_getaffinity", "sched_getscheduler", "sched_getparam",
                                     "getpgid", "getsid"};
 
@@ -64,7 +64,8 @@ constexpr std::uint64_t kNewNamespaces =
     CLONE_NEWNET | CLONE_PTRACE | CLONE_UNTRACED | CLONE_IO | CLONE_PARENT;
 // namespaces that a worker makes for a run
 constexpr std::uint64_t kOfARun = CLONE_NEWPID | CLONE_NEWNS;
-// Options of prctl() with which a worker confines a run; withheld_calls() takes them from programs.
+// Options of prctl() that a worker uses to confine a run; withheld_calls() takes them away from
+// programs.
 constexpr std::array<std::uint64_t, 5> kConfining = {
     PR_SET_DUMPABLE, PR_SET_PDEATHSIG, PR_CAP_AMBIENT, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP};
 constexpr std::array kWorkersOnly = {"capset", "pidfd_open", "setsockopt",
@@ -89,7 +90,7 @@ class Filter {
   template <class... Conditions>
   void allow(const char* name, const Conditions&... conditions) {
     const int number = seccomp_syscall_resolve_name(name);
-    // A call that this processor does not have needs no rule, since nobody can make it.
+    // A call that this architecture lacks needs no rule, since nobody can make it.
     if (number == __NR_SCMP_ERROR || number < 0) return;
     const std::array<scmp_arg_cmp, sizeof...(conditions)> all{conditions...};
     check(seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, number, unsigned(all.size()),

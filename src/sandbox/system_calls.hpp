@@ -11,7 +11,7 @@
 namespace rollcall::sandbox {
 
 /// The filter that a worker installs when it begins. Only in namespaces may a program start
-/// processes, send signals and change modes of files, because in the second tier nothing else would
+/// processes, send signals and change file modes, because in the second tier nothing else would
 /// confine or end them. A forbidden call fails with ENOSYS, so that libraries fall back as on an
 /// older kernel; a foreign calling convention (32 bit, x32) ends the process. Throws
 /// EnvironmentError.

@@ -1,4 +1,4 @@
-// Reads files of /proc from within the confinement, through a descriptor of the folder.
+// Reads files in /proc from inside the confinement, through a descriptor of the folder.
 #include "sandbox/usage.hpp"
 
 #include <dirent.h>
@@ -71,11 +71,10 @@ std::vector<std::string> children_of(const Outside& outside, const std::string& 
   return all;
 }
 
-/// The number in /proc of one of the worker's children or grandchildren, which the worker knows as
-/// `pid`.
+/// The number in /proc of a child or grandchild of the worker, which the worker knows as `pid`.
 std::string find(const Outside& outside, pid_t pid) {
   // NSpid lists a process's number in each namespace, from that of /proc down to the worker's own,
-  // whose place in the list is `level`.
+  // whose index in the list is `level`.
   const std::size_t level = line_of(read_file(outside, outside.worker + "/status"), "NSpid").size();
   if (level == 0) return {};
   auto near = children_of(outside, outside.worker);

@@ -10,8 +10,8 @@
 
 namespace rollcall::sandbox {
 
-/// Files that a worker reads. It opens them before its confinement hides them; no program inherits
-/// them.
+/// Files that a worker reads. It opens them before its confinement hides them; programs do not
+/// inherit them.
 struct Outside {
   int processes = -1;  ///< descriptor of the system's /proc
   std::string worker;  ///< the worker's process id there
@@ -22,10 +22,10 @@ Outside look_outside();
 /// Sums over a process and all its descendants.
 struct Usage {
   double cpu_s = 0.0;  ///< processor time of the living processes
-  /// The longest time in which one thread was ready to run and had no processor (the second number
+  /// The longest time that any one thread was ready to run but had no processor (the second number
   /// of /proc/PID/schedstat).
   double waited_s = 0.0;
-  /// Resident bytes without those of files. Memory that processes share is counted for each.
+  /// Resident bytes, not counting files. Memory that processes share is counted for each.
   std::uint64_t memory = 0;
   int processes = 0;
 };
@@ -34,16 +34,16 @@ struct Usage {
 /// Landlock.
 std::optional<Usage> usage_of(const Outside& outside, pid_t pid);
 
-/// Percent of the last ten seconds in which some task on this machine was ready to run and had no
-/// processor (avg10 of `some`).
+/// Percentage of the last ten seconds during which some task on this machine was ready to run but
+/// had no processor (avg10 of `some`).
 std::optional<double> pressure_of(const Outside& outside);
 
-/// What was known when the wall clock ended a run.
+/// What was known when the wall-clock limit ended a run.
 struct Waiting {
   std::optional<Usage> usage;  ///< of the program, if /proc shows it
-  double waited_s = 0.0;       ///< longest wait for a processor, of a thread of the program or of
-                               ///< its worker
-  std::optional<double> pressure;  ///< as pressure_of() returns it; read only without usage
+  double waited_s = 0.0;       ///< longest wait for a processor by any thread of the program or its
+                               ///< worker
+  std::optional<double> pressure;  ///< as returned by pressure_of(); read only if there is no usage
 };
 
 /// Whether a lack of processors kept the run from ending, and which file says so. It did not if the

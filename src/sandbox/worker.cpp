@@ -1,4 +1,4 @@
-// The loop of a sandbox worker, which runs one untrusted program after the other. A failure while
+// The loop of a sandbox worker, which runs one untrusted program after another. A failure while
 // memory ran out around the program is not a verdict.
 #include "sandbox/worker.hpp"
 
@@ -45,8 +45,8 @@ namespace {
 
 /// Makes a run undecided if memory ran out around it. A job's control group or a machine that is
 /// short of memory is not a property of the program, and it is chance which process the kernel
-/// kills. So a run that did not pass meanwhile tells nothing, even if another process was killed.
-/// `before` is the result of ended_for_memory() when the run began.
+/// kills. So a run that did not pass in that time tells nothing, even if another process was
+/// killed. `before` is the result of ended_for_memory() when the run began.
 void blame_memory(Outcome& outcome, int memory_events, std::uint64_t before) {
   if (outcome.end == End::passed || outcome.end == End::out_of_memory ||
       outcome.end == End::sandbox_error)

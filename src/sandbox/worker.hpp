@@ -1,4 +1,4 @@
-// A worker: a confined process that starts one program after the other, feeds it, reads its output
+// A worker: a confined process that starts one program after another, feeds it, reads its output
 // and ends it.
 #pragma once
 

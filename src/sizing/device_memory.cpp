@@ -19,7 +19,7 @@ constexpr std::uint64_t kContext = 600'000'000;  // about what nvidia-smi shows 
                                                  // with these kernels on Hopper
 constexpr std::uint64_t kNccl = 600'000'000;  // buffers and channels of one communicator; an upper
                                               // estimate, not measured
-constexpr std::uint64_t kTransport = comm::kWorkBytes;  // work memory for sums and weights on their
+constexpr std::uint64_t kTransport = comm::kWorkBytes;  // work space for sums and weights on their
                                                         // way to other ranks
 
 std::uint64_t page_bytes(const model::ModelConfig& c, std::int64_t positions) {
@@ -55,7 +55,7 @@ DeviceNeed device_need(const RunConfig& c, const RunModels& models, const Device
   const std::int64_t longest =
       rank.longest.prompt + answer_tokens(c, policy.max_position_embeddings, rank.longest.prompt);
   DeviceNeed need;
-  std::int64_t rows = 1;  // rows of the largest pass
+  std::int64_t rows = 1;  // rows in the largest pass
   const auto holds = [&](const char* what, std::uint64_t bytes) {
     if (bytes > 0) need.held.push_back({what, bytes});
   };

@@ -1,6 +1,6 @@
 // What a rank holds in the memory of its GPU, item by item, in numerics cuda_bf16_sliced8. The
 // sizes are those that src/model/device allocates (model/device/device_sizes.hpp). memory.hpp
-// counts what lies on the host, such as fp32 weights and parts of a checkpoint.
+// counts what is on the host, such as fp32 weights and parts of a checkpoint.
 #pragma once
 
 #include "sizing/forecast.hpp"
@@ -15,30 +15,30 @@ namespace rollcall::sizing {
 struct DeviceNeed {
   std::vector<MemoryItem> held;         ///< what the rank holds for the whole run
   std::uint64_t micro_batch_bytes = 0;  ///< forward and backward pass of a micro-batch, with all
-                                        ///< blocks but one computed again; 0 if nothing is trained
-  std::uint64_t kept_bytes = 0;  ///< more memory that a micro-batch uses to compute less again, if
-                                 ///< there is room
-  std::uint64_t decode_bytes = 0;    ///< rows and logits of a session; 0 without a generation stage
+                                        ///< blocks but one recomputed; 0 if nothing is trained
+  std::uint64_t kept_bytes = 0;    ///< additional memory that a micro-batch uses to recompute less,
+                                   ///< if there is room
+  std::uint64_t decode_bytes = 0;  ///< rows and logits of a session; 0 without a generation stage
   std::uint64_t sequence_bytes = 0;  ///< keys and values of the longest sequence
-  std::uint64_t least() const;       ///< bytes without which the rank cannot work: those of the run
-                                     ///< with one sequence at a time
+  std::uint64_t least() const;       ///< the fewest bytes that the rank can work with: those for
+                                     ///< the whole run, and one sequence at a time
 };
 struct DeviceRank {
-  std::vector<comm::Stage> stages;  ///< stages that the rank hosts
+  std::vector<comm::Stage> stages;  ///< stages on the rank
   GivenTexts longest;               ///< sizes of the run's prompts and examples
   int update_ranks = 1;             ///< ranks that share the optimizer
   int communicators = 0;            ///< NCCL communicators that the rank takes part in
 };
-/// Number of NCCL communicators of this rank: one of all update ranks, and one for each batch of
+/// Number of NCCL communicators of this rank: one for all update ranks, and one for each batch of
 /// new weights that the rank sends or receives (comm::plan_transfer); 0 without NCCL.
 int nccl_communicators(const RunConfig& config, comm::StageLayout layout, int rank);
 /// `config.train.micro_batch_tokens` must be the value that micro_batch_tokens() returns.
 DeviceNeed device_need(const RunConfig& config, const RunModels& models, const DeviceRank& rank);
 
-/// How a GPU of `gpu_bytes` would serve: "weights in bf16 15.2 GB, ...", then "at least 93 GB: does
-/// not fit, 13 GB are missing".
+/// Whether a GPU of `gpu_bytes` would do: "weights in bf16 15.2 GB, ...", then "at least 93 GB:
+/// does not fit, 13 GB are missing".
 std::string device_text(const DeviceNeed& need, std::uint64_t gpu_bytes);
-/// device_text() for every kind of rank of a forecast, with the longest texts of the run.
+/// device_text() for every kind of rank in a forecast, with the run's longest texts.
 std::string device_text(const Forecast& forecast, const RunConfig& config, const RunModels& models,
                         std::uint64_t gpu_bytes);
 

@@ -20,22 +20,22 @@ namespace {
 
 constexpr std::uint64_t kTokenBytes = 4 + 4 + 4 + 8;  // archive columns of a token: id, log-prob,
                                                       // entropy, version (io/README.md)
-constexpr std::uint64_t kKeptBytes = 4 + 4;   // where sampling leaves tokens out: the mass of the
-                                              // kept ones, and their number
-constexpr std::uint64_t kRolloutBytes = 208;  // archive columns of a rollout, of its two turns and
-                                              // of its share of a group, scores included
+constexpr std::uint64_t kKeptBytes = 4 + 4;   // if sampling excludes tokens: the mass of those
+                                              // kept, and their number
+constexpr std::uint64_t kRolloutBytes = 208;  // archive columns for a rollout, its two turns and
+                                              // its share of a group, including scores
 // Sizes in Boost's binary form: the plan of a group, the report on a rollout, and a message without
 // either.
-constexpr std::uint64_t kTurnBytes = 96;  // of a further turn, with what the environment made
-                                          // of it
+constexpr std::uint64_t kTurnBytes = 96;  // of each further turn, with what the environment
+                                          // reported about it
 constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;
 constexpr std::uint64_t kCheckpointFiles = 8;  // the folder, its manifest and all files except the
                                                // optimizer's shares and the scheduler's links
-constexpr std::uint64_t kHeaderBytes = 24 << 10;  // HDF5's own part of each file
+constexpr std::uint64_t kHeaderBytes = 24 << 10;  // HDF5's own bytes in each file
 constexpr std::uint64_t kOtherFiles = 24;  // folders, metrics, report, watch, lock (run_folder.hpp)
 
-/// Whether ranks `a` and `b` host the same stages and share memory with the same number of ranks,
-/// also counting update ranks alone.
+/// Whether ranks `a` and `b` host the same stages and share memory with equally many ranks, and
+/// with equally many update ranks.
 bool same_need(const comm::StageLayout& layout, int a, int b) {
   if (layout.on_node_of(a) != layout.on_node_of(b) ||
       layout.on_node_of(a, comm::Stage::update) != layout.on_node_of(b, comm::Stage::update))
@@ -58,7 +58,7 @@ struct Written {
                                               ///< in a checkpoint, one per rank with a share
 };
 
-/// The run folder when it holds the most, which is just before the last shards are packed.
+/// The run folder at its fullest, which is just before the last shards are packed.
 void forecast_files(Forecast& f, const RunConfig& c, const Written& written,
                     std::uint64_t evaluation_bytes, std::uint64_t step_bytes,
                     std::uint64_t checkpoint_bytes) {
@@ -66,7 +66,7 @@ void forecast_files(Forecast& f, const RunConfig& c, const Written& written,
   // shards are packed at the first checkpoint that is late enough
   const std::uint64_t interval = (std::uint64_t(c.archive.pack_every) + every - 1) / every * every;
   f.step_files = written.step_files, f.step_bytes = step_bytes + f.step_files * kHeaderBytes;
-  f.waiting_steps = std::min(steps, interval + every);  // a resume from the checkpoint before may
+  f.waiting_steps = std::min(steps, interval + every);  // a resume from the previous checkpoint may
                                                         // add the steps of one interval
   f.shard_files = f.step_files * f.waiting_steps;
   f.archive_files = 3 + (steps + interval - 1) / interval;
@@ -83,7 +83,7 @@ void forecast_files(Forecast& f, const RunConfig& c, const Written& written,
   f.crash_files = f.step_files * std::min(steps, every);
 }
 
-/// The number of ranks that are notified of new weights, and of nodes that receive them.
+/// The number of ranks notified of new weights, and the number of nodes that receive them.
 struct Receivers {
   std::uint64_t notified = 0, nodes = 0;
 };
@@ -95,9 +95,9 @@ Receivers receivers_of(const comm::StageLayout& layout) {
   return to;
 }
 
-/// Traffic between devices, which share no memory. In every round of micro-batches the sum of
-/// gradients, 8 bytes per weight, is reduced and distributed; after every update the new weights
-/// are gathered in fp32.
+/// Traffic between devices, which share no memory. In every round of micro-batches the gradient
+/// sum, 8 bytes per weight, is reduced and distributed; after every update the new weights are
+/// gathered in fp32.
 void forecast_devices(Forecast& f, const RunConfig& c, const model::ModelConfig& policy) {
   comm::StageLayout layout = f.layout;
   layout.nodes.clear();
@@ -136,7 +136,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   f.most_turns = task::has_environment(c) ? c.environment.max_turns : 0;
   f.memory_limit = c.run.memory_limit;
   const std::uint64_t weights = std::uint64_t(f.parameters) * sizeof(float);
-  // most prompts of a step
+  // most prompts in a step
   const std::uint64_t drawn = drawn_rollouts(c, models),
                       asked = std::min(
                           drawn, std::uint64_t(c.train.prompts_per_step * models.most_rounds));
@@ -171,10 +171,10 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
       aggregates(c, f.layout) ? std::set<int>(storing.begin(), storing.end()).size() : generators;
   // messages with shards to a rank that scores them, or to an aggregator
   const std::uint64_t notices = own ? generators - files : generators;
-  // plans of a step, each of which gives shards
+  // plans in a step, each of which yields shards
   const std::uint64_t plans = std::uint64_t(models.most_rounds) * (models.answers_greedily ? 2 : 1);
-  // A rank that scores its own shard stores both in one file. One more file lists what the step
-  // trained on.
+  // A rank that scores its own shard stores shard and scores in one file. One more file lists what
+  // the step trained on.
   const std::uint64_t step_files = plans * (own ? 1 : 2) * files + 1;
   const Receivers to = receivers_of(f.layout);
   f.messages_per_step = generators + files + notices + count(comm::Stage::update) + 1 + to.notified;

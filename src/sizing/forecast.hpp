@@ -17,7 +17,7 @@ struct RankRange {
   int first = 0, last = 0;
   std::vector<comm::Stage> stages;
   MemoryNeed memory;
-  MemoryUse use;  ///< how each of these ranks uses its memory, with the run's longest texts
+  MemoryUse use;  ///< how each of these ranks uses its memory, given the run's longest texts
 };
 
 struct Forecast {
@@ -28,8 +28,9 @@ struct Forecast {
   std::int64_t prompts = 0, rollouts_per_prompt = 0, updates = 0;  ///< per step
   std::int64_t most_rollouts = 0, most_rounds = 1;  ///< most rollouts that a step may draw, and
                                                     ///< most rounds
-  std::int64_t new_tokens = 0;                      ///< most tokens of a response
-  std::int64_t most_turns = 0;                      ///< of a conversation; 0: single answers
+  std::int64_t new_tokens = 0;                      ///< most tokens in a response
+  std::int64_t most_turns = 0;                      ///< most turns in a conversation; 0: single
+                                                    ///< answers
   std::string memory_limit;                         ///< as in the run file; empty if it has none
   GivenTexts longest;                               ///< sizes of the run's prompts and examples
   std::vector<RankRange> ranks;
@@ -46,10 +47,10 @@ struct Forecast {
                                                        ///< responses
   std::uint64_t checkpoint_files = 0, checkpoint_bytes = 0;  ///< checkpoints that are kept, and the
                                                              ///< one being written
-  std::uint64_t most_files = 0, most_bytes = 0;  ///< most in the run folder at any time, folders
-                                                 ///< included, as a quota counts
-  std::uint64_t unpacked_files = 0;              ///< files of the whole run if nothing were packed
-  bool counts_kept_ids = true;    ///< false if sampling.top_p alone limits the ids stored with a
+  std::uint64_t most_files = 0, most_bytes = 0;  ///< most files and bytes in the run folder at any
+                                                 ///< time, counting folders as a quota does
+  std::uint64_t unpacked_files = 0;              ///< files in the whole run if nothing were packed
+  bool counts_kept_ids = true;    ///< false if only sampling.top_p limits the ids stored with a
                                   ///< token, so that their number is unknown
   std::uint64_t crash_files = 0;  ///< most files that one crash leaves in set_aside/, in addition
                                   ///< to most_files
@@ -59,10 +60,10 @@ struct Forecast {
 struct Quota {
   std::uint64_t files = 0, bytes = 0;
 };
-/// Throws ConfigError, with an interval of packing that would fit.
+/// Throws ConfigError, naming a packing interval that would fit.
 void check_quota(const Forecast& forecast, const Quota& quota);
 
-/// The machine that the run would have.
+/// The machine that the run would be given.
 struct Machine {
   int ranks = 1, threads = 1;  ///< threads per rank
   int ranks_per_node = 0;      ///< 0 puts all ranks on one node

@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::uint64_t kFloat = sizeof(float);
 // Measured (benchmarks/README.md, plan and peaks): LibTorch, MPI and HDF5 with what they allocate,
-// and texts; then the scheduler's records and metrics.
+// and text; then the scheduler's records and metrics.
 constexpr std::uint64_t kLibraries = 180'000'000, kRecords = 30'000'000;
 // Bytes that the scheduler keeps per training prompt: level, domain, prior and content, counts and
 // history with their places in bins, and a copy for the checkpoint.
 constexpr std::uint64_t kScheduledPrompt = 96;
-constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;  // columns of a token (io/README.md), once as
-                                                      // read and once as trained on
+constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;  // columns of a token (io/README.md), held
+                                                      // once as read and once as trained on
 constexpr std::int64_t kLeastMicroBatch = 64, kMostMicroBatch = 1024;
 constexpr std::uint64_t kMicroBatchTarget = 1'000'000'000;  // target for a micro-batch without
                                                             // run.memory_limit
@@ -34,13 +34,13 @@ constexpr std::int64_t kMostDeviceMicroBatch = 16384;  // every micro-batch move
                                                        // once, so larger ones would gain little
                                                        // time
 constexpr std::uint64_t kDeviceMicroBatchTarget = 10'000'000'000;  // an eighth of an H100's memory
-constexpr std::uint64_t kJudgedTokens = 4;     // tokens of a judge's question per token of what is
-                                               // judged, for the judge's own words and another
-                                               // tokenizer
-constexpr std::uint64_t kConversation = 4096;  // of a conversation that is held: its addresses and
-                                               // the answer under way
-constexpr std::uint64_t kTalkTokenBytes = 8;   // what its turns and what it was told take as tokens
-                                               // and as text, per token
+constexpr std::uint64_t kJudgedTokens = 4;     // tokens in a judge's question per token of what is
+                                               // judged, to allow for the judge's own words and a
+                                               // different tokenizer
+constexpr std::uint64_t kConversation = 4096;  // for each open conversation: its addresses and the
+                                               // answer in progress
+constexpr std::uint64_t kTalkTokenBytes = 8;   // bytes per token of its turns and of the
+                                               // environment's answers, as tokens and as text
 constexpr std::uint64_t kMicroBatchShare = 8;  // a micro-batch may take 1 / kMicroBatchShare of the
                                                // memory limit
 
@@ -50,7 +50,7 @@ const kernels::KernelSet& any_kernels(const RunConfig& c) {
   return kernels::plain_kernels(c.run.numerics);
 }
 
-/// Bytes of the fp32 weights, which the optimizer changes, and of their copy for the kernels.
+/// Bytes of the fp32 weights, which the optimizer updates, and of their copy for the kernels.
 std::uint64_t model_bytes(const model::ModelConfig& c, const kernels::KernelSet& kernels) {
   return std::uint64_t(model::weight_layout(c).size) * kFloat +
          std::uint64_t(model::packed_bytes(c, kernels));
@@ -63,7 +63,7 @@ std::uint64_t models_bytes(const std::vector<model::ModelConfig>& models,
   return sum;
 }
 
-/// Bytes of the keys and values of this many positions, in whole pages.
+/// Bytes of the keys and values for this many positions, in whole pages.
 std::uint64_t cache_bytes(const model::ModelConfig& c, const kernels::KernelSet& kernels,
                           std::uint64_t positions) {
   const kernels::HeadShape heads{c.num_attention_heads, c.num_key_value_heads, c.head_dim};
@@ -191,7 +191,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   const auto holds = [&](const char* what, std::uint64_t bytes) {
     if (bytes > 0) need.held.push_back({what, bytes});
   };
-  // A node holds weights once, so each of its ranks counts a part.
+  // A node holds the weights once, so each of its ranks counts a share.
   holds("weights and their packed copy",
         model_bytes(policy, kernels) / std::uint64_t(layout.on_node_of(rank)));
   holds("libraries", kLibraries);
@@ -237,8 +237,8 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   }
   if (layout.hosts_stage(rank, comm::Stage::judge)) {
     holds("judge", models_bytes(models.judges, kernels));
-    for (const auto& judge : models.judges) {  // the length of a judge's question is not known
-                                               // before, so it is estimated as kJudgedTokens times
+    for (const auto& judge : models.judges) {  // the length of a judge's question is not known in
+                                               // advance, so it is estimated as kJudgedTokens times
                                                // what is judged
       const auto asked =
           std::min(std::uint64_t(judge.max_position_embeddings),
@@ -285,7 +285,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
         return std::uint64_t(
             model::MicroBatchRunner::backward_bytes(policy, kernels, tokens, members, kept));
       };
-      // Forward passes, if there are any, take whole groups, of one model at a time.
+      // Forward passes, if there are any, take whole groups, one model at a time.
       std::uint64_t forward = 0;
       const std::int64_t whole = c.scheduler.max_rollouts * std::int64_t(longest);
       const auto passes = [&](const model::ModelConfig& model) {
@@ -307,7 +307,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
           std::uint64_t(model::MicroBatchRunner::kept_logit_bytes(policy, kernels, tokens)));
     }
   }
-  if (on_device) {  // the next items lie in the device's memory, which has a limit of its own
+  if (on_device) {  // the next items are in the device's memory, which has its own limit
     need.decode_bytes = need.thread_bytes = need.sequence_bytes = need.micro_batch_bytes =
         need.micro_batch_thread_bytes = need.kept_bytes = need.kept_logit_bytes = 0;
     need.apart = false;

@@ -1,5 +1,5 @@
-// What a rank holds in memory, item by item, and how it uses the memory that it may have. `rollcall
-// plan`, the check at the start and the run itself use the same table.
+// What a rank holds in memory, item by item, and how it uses the memory that it is allowed.
+// `rollcall plan`, the check at the start and the run itself use the same table.
 #pragma once
 
 #include "comm/stage_layout.hpp"
@@ -24,10 +24,10 @@ struct RunModels {
                                                ///< (gradient_cosine)
   bool probed = false;             ///< update ranks sample from the policy as well (probes.hpp)
   bool has_reference = false;      ///< one of the companions is a reference, which checkpoints hold
-  std::int64_t most_rollouts = 0;  ///< most rollouts of a step over all its rounds; 0: the step's
+  std::int64_t most_rollouts = 0;  ///< most rollouts in a step over all its rounds; 0: the step's
                                    ///< budget
-  std::int64_t most_rounds = 1;    ///< most rounds of a step
-  bool answers_greedily = false;   ///< a step has one more rollout of each prompt, which is not
+  std::int64_t most_rounds = 1;    ///< most rounds in a step
+  bool answers_greedily = false;   ///< a step has one extra rollout per prompt, which is not
                                    ///< trained on
   bool whole_steps = false;  ///< all update ranks hold all rollouts of a step, not only the first
                              ///< one (StepResidency)
@@ -41,17 +41,17 @@ constexpr std::int64_t kRewardModelMicroBatchTokens = 1024;
 std::uint64_t drawn_rollouts(const RunConfig& config, const RunModels& models);
 std::uint64_t held_rollouts(const RunConfig& config, const RunModels& models);
 /// Bytes of the ids that are stored with a token if sampling.logprob is "kept". top_k limits their
-/// number; 0 if it does not.
+/// number; the result is 0 if it does not.
 std::uint64_t kept_id_bytes(const SamplingParams& sampling);
 
-/// Which rank hosts what: run.layout, and ranks for a judge model if there is one.
+/// Which rank hosts what: run.layout, plus ranks for a judge model if there is one.
 comm::StageLayout layout_of(const RunConfig& config, int ranks);
 
 /// train.micro_batch_tokens. If that is 0, the largest power of two in [64, 1024] whose backward
-/// pass, with everything computed again that can be, takes at most an eighth of run.memory_limit,
-/// or 1 GB without a limit. For a device the powers are 1,024 to 16,384, and the limit is 10 GB.
-/// The number decides how gradients are rounded. So it depends on run file and model alone, and not
-/// on ranks, threads or the memory of a node.
+/// pass, recomputing everything that can be recomputed, takes at most an eighth of
+/// run.memory_limit, or 1 GB without a limit. On a device the powers range from 1,024 to 16,384,
+/// and the limit is 10 GB. The number decides how gradients are rounded. So it depends on run file
+/// and model alone, and not on ranks, threads or the memory of a node.
 std::int64_t micro_batch_tokens(const RunConfig& config, const model::ModelConfig& policy);
 
 struct MemoryItem {
@@ -63,20 +63,20 @@ struct MemoryItem {
 struct MemoryNeed {
   std::vector<MemoryItem> held;         ///< what the rank holds for the whole run
   std::uint64_t micro_batch_bytes = 0;  ///< forward and backward pass of a micro-batch on one
-                                        ///< thread, with logits and blocks computed again; 0
-                                        ///< without an update stage
+                                        ///< thread, with logits and blocks recomputed; 0 without an
+                                        ///< update stage
   std::uint64_t micro_batch_thread_bytes = 0;  ///< what each further thread adds to
                                                ///< micro_batch_bytes
-  std::uint64_t kept_bytes = 0;  ///< more memory that a micro-batch uses to compute less again, if
-                                 ///< there is room
-  std::uint64_t decode_bytes = 0;    ///< memory of a session without keys, values and
-                                     ///< thread_bytes; 0 without a generation stage
+  std::uint64_t kept_bytes = 0;    ///< additional memory that a micro-batch uses to recompute less,
+                                   ///< if there is room
+  std::uint64_t decode_bytes = 0;  ///< memory of a session without keys, values and
+                                   ///< thread_bytes; 0 without a generation stage
   std::uint64_t sequence_bytes = 0;  ///< keys and values of the longest sequence and of its prompt
   std::int64_t sequences = 0;        ///< most sequences that a session holds at a time
   std::uint64_t thread_bytes = 0;    ///< memory of each thread of a session
-  bool apart = false;  ///< whether each thread has a session of its own (model/decode/decode.hpp)
-  std::uint64_t kept_logit_bytes = 0;  ///< the part of kept_bytes that micro-batches side by side
-                                       ///< can do without
+  bool apart = false;  ///< whether each thread has its own session (model/decode/decode.hpp)
+  std::uint64_t kept_logit_bytes = 0;  ///< the part of kept_bytes that micro-batches running side
+                                       ///< by side can do without
 };
 /// Sizes of a run's prompts and examples.
 struct GivenTexts {
@@ -86,15 +86,15 @@ struct GivenTexts {
   std::int64_t heldout = 0;       ///< number of held-out prompts
   std::int64_t train = 0;         ///< number of training prompts
   std::uint64_t table_bytes = 0;  ///< the table of all prompts in memory, without their texts
-  std::uint64_t text_bytes = 0;  ///< texts and tokens of the prompts in all their forms, and of the
-                                 ///< examples
+  std::uint64_t text_bytes = 0;   ///< text and tokens of the prompts in all their forms, and of the
+                                  ///< examples
 };
 /// `config.train.micro_batch_tokens` must be the value that micro_batch_tokens() returns.
 /// `layout.nodes` must be filled.
 MemoryNeed memory_need(const RunConfig& config, const RunModels& models,
                        const comm::StageLayout& layout, int rank, const GivenTexts& longest);
 
-/// How the rank uses the memory that it may have. The results of a run do not depend on it.
+/// How the rank uses the memory that it is allowed. The results of a run do not depend on it.
 struct MemoryUse {
   int micro_batches_at_once = 0;  ///< one per thread if a step has many micro-batches, otherwise 1
   std::int64_t micro_batch_bytes = 0;  ///< most that a micro-batch may take

@@ -1,4 +1,4 @@
-// Decides after one pass over the answers of the files.
+// Decides after one pass over the answers in the files.
 #include "task/answer_source.hpp"
 
 #include "base/errors/error.hpp"
@@ -19,11 +19,11 @@ namespace {
 constexpr const char* kUsualMarker = "####";  // the marker of GSM8K's answers
 constexpr const char* kMath = "math";
 
-/// The first rows of the files: with the marker and without it, where the marker decides, and by
-/// the verifier that fits.
+/// The first rows of the files, with and without the marker if the marker decides, and the first
+/// row for each verifier that fits.
 struct Seen {
   std::string marked{}, plain{};
-  std::map<std::string, std::string> judged{};  ///< place by verifier
+  std::map<std::string, std::string> judged{};  ///< file and line by verifier
 };
 
 std::string place_of(const Line& line) { return fmt::format("{}:{}", line.file, line.number); }
@@ -71,8 +71,8 @@ void look(const RowFile& file, const TaskSection& task, Seen& seen) {
   seen.judged.merge(here.judged);
 }
 
-/// The verifier that all rows have in common: empty for the task's own. Throws InputError, quoting
-/// two rows, where there is none.
+/// The verifier that all rows have in common; empty for the task's own. Throws InputError, quoting
+/// two rows, if there is none.
 std::string common_verifier(const Seen& seen) {
   auto judged = seen.judged;
   if (!seen.plain.empty()) judged.try_emplace(kMath, seen.plain);
@@ -101,7 +101,7 @@ std::string reference_told(const Seen& seen, const std::string& marker) {
                            kUsualMarker);
 }
 
-/// The rows of all files of the section.
+/// Looks at all files that the section names.
 Seen look(const TaskSection& task) {
   Seen seen;
   for (const RowFile& file : row_files(task)) look(file, task, seen);

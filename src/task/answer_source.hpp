@@ -1,5 +1,5 @@
-// Settings that the rows of task.file decide if the run file leaves them open: where a row has its
-// reference, which verifier judges it, and how many rows are for validation.
+// Settings that the rows of task.file decide if the run file leaves them open: where a row holds
+// its reference, which verifier judges it, and how many rows are for validation.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -10,35 +10,35 @@
 
 namespace rollcall::task {
 
-inline constexpr const char* kAutoMarker = "auto";   ///< task.answer_marker: the rows decide
-inline constexpr const char* kExactSplit = "exact";  ///< task.split: splits of exact sizes
+inline constexpr const char* kAutoMarker = "auto";   ///< for task.answer_marker: the rows decide
+inline constexpr const char* kExactSplit = "exact";  ///< for task.split: splits have exact sizes
 
-/// Whether the task reads rows of files.
+/// Whether the task reads rows from files.
 bool reads_rows(const TaskSection& task);
 
-/// Replaces task.answer_marker = "auto" by what the rows imply: "####" where all answers hold it,
-/// else nothing. It stays "auto" where whole files hold it and others do not; each answer is then
-/// read as it is. If the run file chooses neither verifier nor command, it sets the verifier that
-/// all rows have in common by their layouts. Returns a sentence about it for the log, empty if there
-/// was nothing to decide. Throws InputError, quoting two lines, if some rows of a file contain the
-/// marker and others do not, or if no verifier fits all rows.
+/// Replaces task.answer_marker = "auto" with what the rows imply: "####" if all answers contain it,
+/// else nothing. It stays "auto" if some files contain it throughout and others do not at all; each
+/// answer is then read as it is. If the run file chooses neither verifier nor command, it sets the
+/// verifier that all rows have in common according to their layouts. Returns a sentence for the
+/// log, empty if there was nothing to decide. Throws InputError, quoting two lines, if some rows of
+/// a file contain the marker and others do not, or if no verifier fits all rows.
 std::string settle_answers(TaskSection& task, RewardSection& reward);
 
 /// Whether the rows decide task.validation_prompts, so that a run has to record the number. False
-/// for a run that an earlier build began, which recorded no number (task.split "by_row").
+/// for a run that was started by an earlier build, which recorded no number (task.split "by_row").
 bool follows_rows(const TaskSection& task);
 
 /// If follows_rows() and the run never validates (`every`, which is eval.every, is 0), sets
 /// task.validation_prompts to 0, so that all rows are for training. Returns a sentence about that
-/// for the log, else an empty text.
+/// for the log, else an empty string.
 std::string settle_validation(TaskSection& task, std::int64_t every);
 
-/// reward.verifier or, where it is empty and no command judges, the verifier that fits the first
-/// rows of the files, read without reading all of them. Empty: the task's own, or math.
+/// reward.verifier or, if it is empty and no command judges, the verifier that fits the first rows
+/// of the files, found without reading all rows. Empty: the task's own, or math.
 std::string fitting_verifier(const TaskSection& task, const RewardSection& reward);
 
-/// Number of rows of task.heldout_file or, without one, of task.file that its conditions choose,
-/// repeated questions included.
+/// Number of rows in task.heldout_file or, if that is not set, of those in task.file that its
+/// conditions choose, including repeated questions.
 std::size_t row_count(const TaskSection& task);
 
 }  // namespace rollcall::task

@@ -1,4 +1,4 @@
-// Small Python functions. Their level is the number of operations, because each can be left out or
+// Small Python functions. The level is the number of operations, because each can be left out or
 // misplaced.
 #include "base/text/json.hpp"
 #include "task/generate.hpp"

@@ -1,5 +1,5 @@
-// Sentences of a text, to be continued from those before, or found from those before and after
-// (RLPT, arXiv:2509.19249).
+// Sentences of a text, to be predicted from those before, or from those before and after (RLPT,
+// arXiv:2509.19249).
 #include "base/errors/error.hpp"
 #include "base/files/file.hpp"
 #include "base/numbers/hash.hpp"
@@ -20,7 +20,7 @@
 namespace rollcall::task {
 namespace {
 
-constexpr std::size_t kFollowing = 4;  // sentences that a continuation may reach into; the paper
+constexpr std::size_t kFollowing = 4;  // sentences that a continuation may extend over; the paper
                                        // says "several"
 
 bool ends_sentence(std::string_view word) {
@@ -104,7 +104,7 @@ PromptSet make_corpus(const TaskSection& section, std::uint64_t seed) {
   check_wordings("corpus", section.wording, {"plain", "question"});
   PromptSet set;
   // Checksums of each sentence with the sentences shown before it. A repetition is left out, so
-  // that no two splits ask for the same.
+  // that no two splits ask for the same sentence.
   std::unordered_set<std::uint64_t> seen;
   const auto documents = documents_of(section.file);
   for (std::size_t d = 0; d < documents.size(); ++d) {

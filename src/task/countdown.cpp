@@ -68,7 +68,7 @@ std::optional<Item> draw_countdown(const TaskSection& section, std::int64_t leve
     terms.push_back(join(a, ops[std::size_t(draws.below(std::int64_t(ops.size())))], b));
   }
   const std::int64_t target = terms.front().value;
-  // A given number is the target already, so there is nothing to compute.
+  // One of the given numbers is already the target, so there is nothing to compute.
   if (std::find(numbers.begin(), numbers.end(), target) != numbers.end()) return std::nullopt;
   const std::string riddle = fmt::format("{}={}", fmt::join(numbers, " "), target);
   Item item{riddle + ":", riddle, terms.front().text};

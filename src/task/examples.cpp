@@ -47,7 +47,7 @@ text::Conversation conversation(const Json& object, const std::string& messages_
   return talk;
 }
 
-/// Notes the keys of a line that are not among those used.
+/// Notes the keys of a line that are not in `used`.
 void note_unused(const nlohmann::json& object, std::initializer_list<std::string_view> used,
                  const Line& line, ExampleSet& set) {
   for (const auto& [key, value] : object.items())
@@ -55,7 +55,8 @@ void note_unused(const nlohmann::json& object, std::initializer_list<std::string
       set.unused.emplace(key, line.number);
 }
 
-/// The key that the section names, or the first of two usual ones that the object has.
+/// The key that the section names or, if none, `second` if the object has that and not `first`,
+/// else `first`.
 std::string key_of(const nlohmann::json& object, const std::string& named, const char* first,
                    const char* second) {
   if (!named.empty()) return named;

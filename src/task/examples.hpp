@@ -17,7 +17,7 @@ struct ExampleSet {
   /// conversations, each with at least one turn of the assistant
   std::vector<text::Conversation> conversations;
   std::vector<std::pair<std::string, std::string>> answers;  ///< prompt, answer
-  /// Line numbers in the file, first of the conversations, then of the answers.
+  /// Line numbers in the file, first for the conversations, then for the answers.
   std::vector<std::size_t> lines;
   /// Keys that nothing reads, each with the first line that has it.
   std::map<std::string, std::size_t> unused;
@@ -25,8 +25,8 @@ struct ExampleSet {
   std::size_t size() const { return conversations.size() + answers.size(); }
 };
 
-/// Reads a file of one JSON object per line: {"messages": [{"role": ..., "content": ...}, ...]}, or
-/// {"prompt": ..., "answer": ...} under the keys that the section names. Messages keep all their
+/// Reads a file with one JSON object per line: {"messages": [{"role": ..., "content": ...}, ...]},
+/// or {"prompt": ..., "answer": ...} under the keys that the section names. Messages keep all their
 /// keys. "tools" and "documents" of a conversation's line and the members of its
 /// "chat_template_kwargs" become variables of the template. Throws InputError naming file and line.
 ExampleSet read_examples(const SftSection& section);

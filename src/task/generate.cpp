@@ -18,7 +18,7 @@ namespace {
 
 // "rollcall" in ASCII. It must never change, or old and new runs would mix their splits.
 constexpr std::uint64_t kSplitSalt = 0x726f6c6c63616c6cU;
-constexpr int kMisses = 1000;  // draws; the last new one of N equally likely texts is found with
+constexpr int kMisses = 1000;  // draws; the last new text among N equally likely ones is found with
                                // probability 1 - exp(-1000 / N)
 
 LevelLaw known_levels(const Generator& generator, const TaskSection& section) {

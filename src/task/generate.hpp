@@ -1,4 +1,4 @@
-// How built-in tasks fill their splits: levels by a power law, addressed draws, splits by content
+// How built-in tasks fill their splits: levels from a power law, addressed draws, splits by content
 // hash, and distinct prompts.
 #pragma once
 
@@ -56,16 +56,16 @@ class Draws {
 
  private:
   RandomStream stream_;
-  std::uint64_t next_ = 1;  // number 0 of the stream chose the level
+  std::uint64_t next_ = 1;  // number 0 in the stream chose the level
 };
 
 /// What a task draws at a level.
 struct Item {
   std::string text, answer, solution;
   std::string domain{};    ///< empty if the task has no domains
-  std::int32_t level = 0;  ///< if the draw decides it; 0 means the level asked for
-  /// The question apart from its wording, which decides the split and what counts as a repetition.
-  /// Empty means the text.
+  std::int32_t level = 0;  ///< set if the draw decides the level; 0 means the level asked for
+  /// The question without its wording, which decides the split and what counts as a repetition. If
+  /// empty, the text is used.
   std::string problem{};
 };
 
@@ -77,8 +77,8 @@ struct Generator {
   std::function<std::optional<Item>(std::int64_t level, Draws& draws)> draw;
 };
 
-/// Throws ConfigError, naming the nearest, for a wording that is not among `known`, those that the
-/// task has.
+/// Throws ConfigError, naming the nearest, for a wording that is not among `known`, the task's
+/// wordings.
 void check_wordings(const char* task, const std::vector<std::string>& wanted,
                     const std::vector<std::string>& known);
 /// Draws one of the wordings for a prompt. Uses no random number if there is only one.
@@ -89,8 +89,8 @@ class LevelLaw {
  public:
   LevelLaw(std::int64_t low, std::int64_t high, double exponent);
   std::int64_t at(double u) const;  ///< inverse of the cumulative law; u in [0, 1)
-  void drop(std::int64_t level);    ///< gives its probability to the other levels, in proportion to
-                                    ///< theirs
+  void drop(std::int64_t level);    ///< distributes its probability over the other levels, in
+                                    ///< proportion to theirs
   bool empty() const { return levels_.empty(); }
 
  private:
@@ -100,11 +100,12 @@ class LevelLaw {
 
 /// Fills the three splits. Prompts of a split are distinct. Prompt i is drawn from the stream
 /// (seed, task, split, i, attempt): first the level, then items of that level until one is new and
-/// of the split. After 1000 misses in a row the level counts as used up and is dropped for the rest
-/// of the split. So the histogram of levels follows the law until a level runs dry; from there on
-/// the remaining levels follow it among themselves. (Sorting has 80 training prompts of length 2.)
-/// When every level is dry the split stays smaller than asked, with a warning. Prompt i depends on
-/// its predecessors but not on the sizes: a smaller set is the beginning of a larger one.
+/// belongs to the split. After 1000 misses in a row the level counts as used up and is dropped for
+/// the rest of the split. So the histogram of levels follows the law until a level runs dry; from
+/// there on the remaining levels follow it among themselves. (Sorting has 80 training prompts of
+/// length 2.) When every level is dry the split stays smaller than asked, with a warning. Prompt i
+/// depends on its predecessors but not on the sizes: a smaller set is the beginning of a larger
+/// one.
 /// Levels of the section that the task does not know are cut off; throws ConfigError when none is
 /// left.
 PromptSet generate(const Generator& generator, const TaskSection& section, std::uint64_t seed);

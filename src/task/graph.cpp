@@ -1,4 +1,5 @@
-// Questions about random graphs (families as in G1, arXiv:2505.18499), with one row per family.
+// Questions about random graphs (families as in G1, arXiv:2505.18499), with one table row per
+// family.
 #include "base/text/joined.hpp"
 #include "base/text/json.hpp"
 #include "task/generate.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A question about a graph: its text, the answer for the verifier, and an answer that is right.
+/// A question about a graph: its text, the answer for the verifier, and one correct solution.
 struct Asked {
   std::string plain;  ///< text after the edges: "A>D"
   std::string words;
@@ -24,8 +25,8 @@ struct Asked {
   std::string solution;
 };
 
-/// Draws `count` of the edges that the graph may have. Edges of a directed graph lead forwards in a
-/// random order of nodes, so that it has no cycle.
+/// Draws `count` of the possible edges. In a directed graph, edges lead forwards in a random order
+/// of nodes, so that there is no cycle.
 std::vector<Edge> draw_edges(std::int64_t nodes, bool directed, std::int64_t count, Draws& draws) {
   std::vector<std::int64_t> order;
   for (std::int64_t v = 0; v < nodes; ++v) order.push_back(v);
@@ -113,7 +114,7 @@ struct Family {
   const char* name;
   const char* brief;
   bool directed, weighted;
-  std::int64_t tenths;  ///< edges per node in tenths, plus or minus an edge
+  std::int64_t tenths;  ///< edges per node in tenths, give or take one edge
   std::optional<Asked> (*ask)(const Graph& graph, Draws& draws);
 };
 

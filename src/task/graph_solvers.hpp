@@ -1,4 +1,4 @@
-// Plain algorithms on small graphs, which give the answers of the task graph.
+// Plain algorithms on small graphs, which give the answers for the task `graph`.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ inline char letter_of(std::int64_t node) { return char('A' + node); }
 
 /// By breadth-first search, smallest letters first; empty if there is no path.
 Walk shortest_path(const Graph& graph, std::int64_t from, std::int64_t to);
-Walk component_of(const Graph& graph, std::int64_t node);  ///< reachable from `node`, sorted
-Walk find_cycle(const Graph& graph);  ///< of an undirected graph; empty if it has none
+Walk component_of(const Graph& graph, std::int64_t node);  ///< nodes reachable from `node`, sorted
+Walk find_cycle(const Graph& graph);  ///< in an undirected graph; empty if it has none
 /// By Kahn's algorithm (1962), smallest letter first; empty if the graph has a cycle.
 Walk topological_order(const Graph& graph);
-std::int64_t count_triangles(const Graph& graph);  ///< of an undirected graph
+std::int64_t count_triangles(const Graph& graph);  ///< in an undirected graph
 /// By the algorithm of Edmonds and Karp (1972).
 std::int64_t max_flow(const Graph& graph, std::int64_t from, std::int64_t to);
 

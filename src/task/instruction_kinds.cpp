@@ -1,4 +1,4 @@
-// The kinds of IFEval (arXiv:2311.07911) except the language of a text, and in addition
+// The instruction kinds of IFEval (arXiv:2311.07911) except the one about language, plus
 // startend:start_checker. Names and arguments are those of IFEval's input file.
 #include "task/instruction_kinds.hpp"
 
@@ -24,8 +24,8 @@ std::string one_word(const std::string& text, Draws& draws) {
   return text::lower(draws.one_of(text::words(text)));
 }
 
-/// Draws a relation and a number so that `count`, which was measured in the text, fulfils them, but
-/// never "at least 0", which every text fulfils.
+/// Draws a relation and a number that `count`, measured in the text, satisfies, but never "at least
+/// 0", which every text satisfies.
 std::pair<std::string, std::size_t> demand(std::size_t count, Draws& draws) {
   const std::string relation = count < 2 ? "less than" : draws.one_of(kRelations);
   return {relation, relation == "less than" ? count + 1 + std::size_t(draws.below(3))

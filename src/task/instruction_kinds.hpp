@@ -1,5 +1,5 @@
-// Kinds of instructions that the task instructions can give, and the draft of the text that follows
-// them.
+// Kinds of instructions that the task `instructions` can give, and the draft of the text that
+// follows them.
 #pragma once
 
 #include "base/text/json.hpp"
@@ -11,8 +11,8 @@
 
 namespace rollcall::task {
 
-/// A text under construction. What the instructions ask for is first entered here and later
-/// measured in the text, so that all of them can be followed together.
+/// A text under construction. Whatever the instructions ask for is first entered here and later
+/// measured in the text, so that all of them can be followed at once.
 struct Draft {
   std::string topic;                    ///< "Write about the sea."
   std::vector<std::string> paragraphs;  ///< of plain sentences
@@ -41,7 +41,7 @@ struct InstructionKind {
   std::uint32_t needs;   ///< a set of Claim that no other instruction of the prompt may have
                          ///< claimed
   void (*write)(Draft& draft, Draws& draws);  ///< nullptr if the draft needs no change
-  /// the kwargs, in IFEval's form, of an instruction that `text` follows
+  /// the kwargs, in IFEval's form, for an instruction that `text` follows
   nlohmann::json (*arguments)(const Draft& draft, const std::string& text, Draws& draws);
   std::string (*words)(const nlohmann::json& arguments);  ///< "Use at least 5 words."
 };

@@ -46,7 +46,7 @@ bool go_together(const InstructionKind& a, const InstructionKind& b) {
   return (a.claims & (b.claims | b.needs)) == 0 && (b.claims & a.needs) == 0;
 }
 
-/// Draws `count` kinds that are compatible with each other; fewer if no other is left.
+/// Draws `count` mutually compatible kinds; fewer if no more are left.
 std::vector<const InstructionKind*> draw_kinds(std::int64_t count, Draws& draws) {
   std::vector<const InstructionKind*> all, chosen;
   for (const auto& kind : instruction_kinds()) all.push_back(&kind);
@@ -59,8 +59,8 @@ std::vector<const InstructionKind*> draw_kinds(std::int64_t count, Draws& draws)
   return chosen;
 }
 
-/// "number_words 5 at least": the kind and its arguments' values, in alphabetical order of their
-/// keys.
+/// "number_words 5 at least": the kind and the values of its arguments, in alphabetical order of
+/// the keys.
 std::string brief(const InstructionKind& kind, const nlohmann::json& arguments) {
   const std::string_view name = kind.name;
   std::string text(name.substr(name.find(':') + 1));

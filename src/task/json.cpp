@@ -10,7 +10,7 @@
 namespace rollcall::task {
 namespace {
 
-using Json = nlohmann::ordered_json;  // members stay in the order in which they are asked for
+using Json = nlohmann::ordered_json;  // members stay in the order in which they are requested
 
 /// A value, its JSON schema, and how the plain text and the text in words ask for it.
 struct Value {
@@ -46,8 +46,8 @@ Value draw_list(Draws& draws) {
           fmt::format("a list of two: {}; {}", a.words, b.words)};
 }
 
-/// Draws a value of at most `leaves` leaves and returns it with its number of leaves: sums at level
-/// 1, texts from 2, truth values from 3, lists of two sums from 4.
+/// Draws a value with at most `leaves` leaves and returns it with its number of leaves: sums at
+/// level 1, strings from 2, booleans from 3, lists of two sums from 4.
 std::pair<Value, std::int64_t> draw_value(std::int64_t level, std::int64_t leaves, Draws& draws) {
   switch (draws.below(leaves < 2 ? std::min<std::int64_t>(level, 3)
                                  : std::min<std::int64_t>(level, 4))) {
@@ -58,7 +58,7 @@ std::pair<Value, std::int64_t> draw_value(std::int64_t level, std::int64_t leave
   }
 }
 
-/// Draws an object with `leaves` leaves; from five on, the last two are in an object within it.
+/// Draws an object with `leaves` leaves; from five on, the last two are in a nested object.
 Value draw_object(std::int64_t level, std::int64_t leaves, char& key, Draws& draws) {
   Value object{Json::object(), type("object"), {}, {}};
   object.schema["additionalProperties"] = false;

@@ -53,7 +53,7 @@ std::string_view first_line(std::string_view content) {
   return text.substr(0, text.find('\n'));
 }
 
-/// Whether the file is a table: its first lines have fields and are no objects. `content` may be
+/// Whether the file is a table: its first lines have fields and are not objects. `content` may be
 /// the beginning of a file.
 bool is_table(std::string_view content) {
   constexpr int kLines = 3;
@@ -68,7 +68,7 @@ bool is_table(std::string_view content) {
   return true;
 }
 
-/// Without the byte order mark that some programs write before a text.
+/// The content without the byte order mark that some programs write before text.
 std::string_view without_mark(std::string_view content) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   return content.starts_with(kMark) ? content.substr(kMark.size()) : content;
@@ -86,7 +86,7 @@ void require_lines(const std::string& file, std::string_view content) {
                       "scripts/to_jsonl IN.csv --out OUT.jsonl");
 }
 
-/// The texts of a file's rows: its lines, or the elements of the array that it is. Elements are
+/// The text of each row in a file: its lines, or its elements if it is one array. Elements are
 /// found by brackets, commas and quotes alone, however deep they nest.
 class RowTexts {
  public:
@@ -97,7 +97,7 @@ class RowTexts {
     rest_.remove_prefix(rest_.find('[') + 1);
   }
 
-  /// Sets text and number of the next row. Returns false after the last one.
+  /// Sets the next row's text and number. Returns false after the last one.
   bool next(std::string_view& text, std::size_t& number) {
     if (rest_.empty() || closed_) return false;
     const std::size_t end = is_array_ ? element_end() : rest_.find('\n');
@@ -107,7 +107,7 @@ class RowTexts {
     rest_.remove_prefix(last ? rest_.size() : end + 1);
     if (!is_array_) return true;
     closed_ = ender == ']';
-    // an empty array has no element, and one that is cut between two of them no further one
+    // an empty array has no element, and an array cut off between two elements has no further one
     if (text.empty() && (closed_ ? number_ == 1 : last)) return false;
     return true;
   }
@@ -117,7 +117,7 @@ class RowTexts {
     if (!closed_) return "the array is not closed";
     return text::trim(rest_).empty() ? "" : "something follows the array";
   }
-  /// Whether the row that was read last is the last of an array that is not closed.
+  /// Whether the row just read is the last one in an unclosed array.
   bool is_cut() const { return is_array_ && !closed_ && rest_.empty(); }
   bool is_array() const { return is_array_; }
   std::size_t number() const { return number_; }
@@ -184,10 +184,11 @@ nlohmann::json parse_object(const Line& line) {
   return object;
 }
 
-/// The mistakes in a file's lines; each distinct one is kept once, with the lines that have it.
+/// The mistakes in a file's lines; each distinct mistake is kept once, with the lines that have it.
 class BrokenLines {
  public:
-  /// Adds the mistakes of a line. Returns whether to read on: false from 100 distinct mistakes on.
+  /// Adds the mistakes of a line. Returns whether to read on: false once there are 100 distinct
+  /// mistakes.
   bool add(const Line& line, const InputError& error) {
     if (const auto* several = dynamic_cast<const FaultList*>(&error))
       for (const Fault& fault : several->all()) add(line, fault.message);
@@ -248,7 +249,7 @@ void read_lines(const std::string& file, const EachLine& each,
     try {
       if (!line.text.empty() || rows.is_array()) each(parse_object(line), line);
     } catch (const InputError& error) {
-      // The end of an array that is cut within a row is told once, as that.
+      // An array cut off within a row is reported only once, as that.
       const bool is_cut_row =
           rows.is_cut() && !outline_of(text).too_deep && !nlohmann::json::accept(text);
       if (!is_cut_row && !refused(line, error)) return;
@@ -291,7 +292,7 @@ void each_first_row(const std::string& file,
   require_lines(file, content);
   bool cut = whole.size() == kHead;
   if (cut && content.find('\n') == std::string::npos && !text::trim(content).starts_with('[')) {
-    whole = read_file(file);  // a first row that is longer
+    whole = read_file(file);  // the first row is longer than that
     content = without_mark(whole), cut = false;
   }
   RowTexts rows(content);

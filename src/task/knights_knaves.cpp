@@ -14,7 +14,7 @@ namespace {
 /// Bit i is set if person i is a knight.
 using Kinds = std::uint32_t;
 
-/// A person's statement: about one other, about two people compared, or about the number of
+/// A person's statement: about one other person, about two people compared, or about the number of
 /// knights.
 struct Statement {
   enum class Of { kind, equality, count } of;
@@ -47,7 +47,7 @@ std::string words(const Statement& s) {
                      s.positive ? "of the same kind" : "of different kinds");
 }
 
-/// A statement that the speaker can make: a true one of a knight, a false one of a knave.
+/// A statement that the speaker can make: a true one for a knight, a false one for a knave.
 Statement draw_statement(std::int64_t people, std::int64_t speaker, Kinds kinds, Draws& draws) {
   for (;;) {
     const auto of = Statement::Of(draws.below(people == 2 ? 2 : 3));

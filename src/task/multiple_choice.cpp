@@ -17,7 +17,7 @@ namespace {
 struct Question {
   std::string plain, words, domain;
   std::int64_t right = 0;
-  std::int64_t low = 0, high = 0;  ///< range of the other options
+  std::int64_t low = 0, high = 0;  ///< range for the other options
 };
 
 /// The largest number at a level: 9 at level 2, 99 from 5 on, 999 from 8 on.

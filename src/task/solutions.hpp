@@ -1,5 +1,5 @@
-// Several worked solutions of one prompt: a question file may give a list, for example one by each
-// teacher.
+// Several worked solutions of one prompt: a question file may give a list, for example one from
+// each teacher.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -10,8 +10,8 @@
 
 namespace rollcall::task {
 
-/// Separates the solutions in Prompt::solution. U+001E is the record separator; a text that
-/// contains it is refused where a list is read.
+/// Separates the solutions in Prompt::solution. U+001E is the record separator; text that contains
+/// it is refused when a list is read.
 inline constexpr char kNextSolution = '\x1e';
 
 /// The solutions in Prompt::solution, in the file's order; a single empty one if it has none.

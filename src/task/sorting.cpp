@@ -1,4 +1,4 @@
-// Sorting digits. The level is the length, because each digit can fail.
+// Sorting digits. The level is the length, because each digit can be wrong.
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 

@@ -22,8 +22,8 @@ std::string draw_content(std::int64_t level, Draws& draws) {
   return content;
 }
 
-/// The last tag is "answer" and its content is given. Half of the others have a given content too,
-/// and the rest is free.
+/// The last tag is "answer", with prescribed content. Half of the others have prescribed content
+/// too, and the rest are free.
 std::optional<Item> draw_tags(const TaskSection& section, std::int64_t level, Draws& draws) {
   std::vector<std::string> names(kNames.begin(), kNames.end());
   draws.shuffle(names);

@@ -12,15 +12,15 @@
 namespace rollcall::task {
 
 /// A task's three splits, made once. Prompts depend on (task section, seed) alone, and no text
-/// occurs in two splits.
+/// occurs in more than one split.
 struct PromptSet {
   std::vector<Prompt> train, validation, heldout;  ///< PromptId == index within the split
   const std::vector<Prompt>& of(Split split) const {
     return split == Split::train ? train : split == Split::validation ? validation : heldout;
   }
-  std::unordered_map<std::string, std::string> extra{};  ///< by text: JSON object with the row's id
-                                                         ///< or line and its fields beside question
-                                                         ///< and answer
+  std::unordered_map<std::string, std::string> extra{};  ///< by prompt text: JSON object with the
+                                                         ///< row's id or line and all of its fields
+                                                         ///< other than question and answer
   std::string extra_of(const Prompt& prompt) const {     ///< empty if the prompt comes from no row
     const auto row = extra.find(prompt.text);
     return row == extra.end() ? std::string() : row->second;
@@ -33,9 +33,9 @@ struct TaskRow {
   const char* name;
   const char* meaning;
   PromptSet (*make)(const TaskSection& section, std::uint64_t seed);
-  const char* verifier;  ///< row of reward/verifiers.cpp that judges its answers
-  /// Row of environment/environments.cpp that its prompts are played in; nullptr: they are answered
-  /// in one turn.
+  const char* verifier;  ///< the row in reward/verifiers.cpp that judges its answers
+  /// The row in environment/environments.cpp for the environment its prompts are played in;
+  /// nullptr: they are answered in one turn.
   const char* environment = nullptr;
 };
 
@@ -45,8 +45,8 @@ const TaskRow& find_task(const std::string& name);
 std::vector<std::string> task_names();
 
 /// The built-in environment that the policy talks with, by name: environment.name, else that of the
-/// task. Empty where environment.command is set, and in a run whose answers are single turns.
-/// Throws as find_task() does.
+/// task. Empty if environment.command is set, or if the run's answers are single turns. Throws what
+/// find_task() throws.
 std::string built_in_environment(const RunConfig& config);
 /// Whether the rollouts of a run are conversations, with a command or with a built-in environment.
 bool has_environment(const RunConfig& config);

@@ -15,14 +15,14 @@ namespace {
 
 struct Unit {
   const char* dimension;
-  int level;                            ///< the first level that asks for it
+  int level;                            ///< the lowest level at which it is used
   std::vector<const char*> spellings;   ///< symbol, then names
   std::int64_t numerator, denominator;  ///< size in the base unit, as a fraction
   std::int64_t offset_hundredths = 0;   ///< for temperatures: added to a value before the factor
 };
 
 /// Factors are from the SI brochure, 9th edition, tables 2, 7 and 8, and from NIST SP 811 (2008),
-/// appendix B.8, where all that are used are exact.
+/// appendix B.8, where all that are used here are exact.
 const std::vector<Unit>& units() {
   static const std::vector<Unit> rows = {
       {"length", 1, {"m", "metre", "metres", "meter", "meters"}, 1, 1},

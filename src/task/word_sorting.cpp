@@ -1,5 +1,4 @@
-// Sorting words by the alphabet. The more words there are, the later in them is the letter that
-// decides.
+// Sorting words alphabetically. The more words there are, the later the deciding letter comes.
 #include "base/text/joined.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"

@@ -1,4 +1,4 @@
-// Puts a step together as the update does, without values that only a model could add.
+// Assembles a step as the update does, without the values that only a model could add.
 #include "view/advantages.hpp"
 
 #include "method/columns.hpp"
@@ -94,7 +94,7 @@ std::vector<std::vector<double>> Advantages::of(const std::vector<io::ArchivedGr
   columns.seed = seed, columns.step = step;
   columns.progress = double(step - 1) / double(std::max<std::int64_t>(config_->train.steps, 1));
   run::add_training(columns, batch, trained);
-  // advantages belong to the step and are the same for all its updates
+  // advantages are computed once for the step and are the same for all its updates
   const auto prepared = objective_->prepare_step(columns);
   if (!prepared->statistics().empty())
     return {};  // a piece keeps statistics from step to step, and no file has them

@@ -1,4 +1,4 @@
-// Computes the advantage of every token again with the run's own objective, if the archive holds
+// Recomputes the advantage of every token with the run's own objective, if the archive holds
 // everything that it needs.
 #pragma once
 
@@ -21,7 +21,7 @@ class Advantages {
   /// Why no advantages are computed, as one sentence; empty if they are.
   const std::string& why_not() const { return why_not_; }
   bool needs_greedy() const { return needs_greedy_; }
-  /// [groups] One value per policy token, for the rollouts of a group one after the other; empty if
+  /// [groups] One value per policy token, with the rollouts of a group one after another; empty if
   /// the step cannot be computed. `greedy` are the rewards of the step's greedy answers.
   std::vector<std::vector<double>> of(const std::vector<io::ArchivedGroup>& groups,
                                       const std::vector<std::string>& component_names,

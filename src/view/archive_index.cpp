@@ -17,11 +17,11 @@ namespace rollcall::view {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kPromptBytes = 240, kReferenceBytes = 80;  // bytes of the beginnings that
+constexpr std::size_t kPromptBytes = 240, kReferenceBytes = 80;  // bytes of each beginning that
                                                                  // lists of prompts show
 
-/// Size and time of change of a file. A published file never changes, but a file of another run may
-/// have replaced it.
+/// Size and modification time of a file. A published file never changes, but a file of another run
+/// may have replaced it.
 std::string stamp(const fs::path& path) {
   std::error_code gone;
   const auto bytes = fs::file_size(path, gone);

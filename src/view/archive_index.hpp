@@ -1,5 +1,5 @@
-// What a run holds, in numbers: its steps, the groups of each, and the visits of every prompt. It
-// can be brought up to date while the run writes.
+// What a run holds, in numbers: its steps, the groups of each, and the visits to every prompt. It
+// can be brought up to date while the run is writing.
 #pragma once
 
 #include "core/policy_sums.hpp"
@@ -22,7 +22,7 @@ struct StepKey {
   auto operator<=>(const StepKey&) const = default;
 };
 
-/// What identifies a prompt: its number and its text, because a run may continue with other prompts
+/// What identifies a prompt: its number and its text, because a resumed run may have other prompts
 /// under the same numbers.
 struct PromptKey {
   Purpose purpose = Purpose::train;
@@ -44,8 +44,8 @@ struct StepLine {
   double reward = 0.0;  ///< the sum over rollouts
   PolicySums policy{};
 };
-double pass_rate(const StepLine& step);  ///< Mean over prompts of the fraction of their rollouts
-                                         ///< that are correct.
+double pass_rate(const StepLine& step);  ///< The fraction of a prompt's rollouts that are correct,
+                                         ///< averaged over prompts.
 
 struct Visit {
   std::uint64_t step = 0;
@@ -53,7 +53,7 @@ struct Visit {
 };
 
 struct PromptLine {
-  std::string text, reference;  ///< the first characters of each
+  std::string text, reference;  ///< the beginning of each
   std::string row;              ///< name of its row in task.file; empty if it has none
   std::int32_t level = 0;
   std::vector<Visit> visits{};  ///< by step; several draws within one step are one visit
@@ -70,14 +70,14 @@ class ArchiveIndex {
   const std::map<PromptKey, PromptLine>& prompts() const { return prompts_; }
   /// First and last step of the file that holds this step; reading it reads all of them.
   std::pair<std::uint64_t, std::uint64_t> file_of(const StepKey& key) const;
-  /// The last visit of the prompt before this step.
+  /// The last visit to the prompt before this step.
   std::optional<Visit> visit_before(const PromptKey& prompt, std::uint64_t step) const;
 
  private:
   struct Part {
     Purpose purpose = Purpose::train;
     std::uint64_t first = 0, last = 0;
-    std::string identity{};  ///< becomes another text when the files change
+    std::string identity{};  ///< changes whenever the files do
     auto operator<=>(const Part&) const = default;
   };
   std::vector<Part> parts_of(const io::Source& source) const;

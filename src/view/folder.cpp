@@ -28,7 +28,7 @@ constexpr const char* kMark = "rollcall-view.txt";
 constexpr const char* kMarkText =
     "Pages that `rollcall view` wrote. A later `rollcall view --out` to this folder replaces all "
     "of it.\n";
-constexpr unsigned kThreads = 4;  // most threads that make files; only one of them reads at a time
+constexpr unsigned kThreads = 4;  // most threads that make files; only one reads at a time
 
 std::atomic<int> stopped_by{0};
 static_assert(std::atomic<int>::is_always_lock_free);  // a signal handler may only change lock-free
@@ -67,9 +67,9 @@ void require_own(const fs::path& folder) {
           "it would be replaced", "name a folder that does not exist yet");
 }
 
-/// The folder with the suffix ".partial", locked by this process. The destructor removes what has
-/// that name then: an unfinished site, or the earlier site if publish() has exchanged the two
-/// names.
+/// The folder with the suffix ".partial", locked by this process. The destructor removes whatever
+/// has that name by then: an unfinished site, or the earlier site if publish() has exchanged the
+/// two names.
 class PartialFolder {
  public:
   explicit PartialFolder(const fs::path& folder) : path_(folder.string() + ".partial") {
@@ -131,7 +131,7 @@ class PartialFolder {
   }
 
  private:
-  /// Removes what a killed process left.
+  /// Removes what a killed process left behind.
   void clear() {
     const bool own = is_own(path_);
     if (!own) published_ = true;  // a foreign folder must not be removed
@@ -165,7 +165,7 @@ struct Work {
     try {
       for (std::size_t i = next++; i < names.size() && stopped_by == 0; i = next++) {
         const auto content = site->make(names[i]);
-        if (!content) continue;  // the run has set the step aside meanwhile
+        if (!content) continue;  // the run has set the step aside in the meantime
         folder->write(names[i], *content);
         bytes += content->size();
         if (names[i].find("/step-") != std::string::npos) ++steps_done;

@@ -1,4 +1,4 @@
-// The files of the page, which are compiled into the program from page/.
+// The page's files, which are compiled into the program from page/.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Values as JSON within a script. Whatever a model or a prompt wrote, it stays a string.
+// Values as JSON within a script. Whatever a model or a prompt contains stays a string.
 #pragma once
 
 #include <concepts>
@@ -10,20 +10,20 @@ namespace rollcall::view {
 
 /// Adds a quoted string. Besides what JSON requires, `<`, `>`, `&`, U+2028 and U+2029 are escaped,
 /// so that the text cannot end a script element or a line. A byte that is not part of valid UTF-8
-/// is shown as \xE2, in four characters.
+/// is shown as four characters, such as \xE2.
 void add_string(std::string& out, std::string_view text);
 std::string json_string(std::string_view text);
 
 void add_integer(std::string& out, std::int64_t value);
 /// Adds a number with `digits` significant digits; null if it is not finite.
 void add_number(std::string& out, double value, int digits = 6);
-/// Adds 1000 times the value as an integer, which is half as long as a decimal fraction; null if it
-/// is not finite.
+/// Adds 1000 times the value as an integer, which is half the length of a decimal fraction; null if
+/// it is not finite.
 void add_milli(std::string& out, double value);
 
 /// Whether the whole text is valid UTF-8.
 bool is_utf8(std::string_view text);
-/// The longest beginning of a text that is at most `bytes` long and ends with a whole character.
+/// The longest prefix of a text that is at most `bytes` long and ends with a whole character.
 std::string_view beginning(std::string_view text, std::size_t bytes);
 
 /// Adds `[` values `]`; add(out, value) writes each value.

@@ -1,7 +1,7 @@
 // The only file that uses Boost.Beast: one thread serves all connections, and a few threads make
-// pages. Pages of other sites must not be able to read a run, neither by a host name of theirs that
-// resolves to 127.0.0.1 nor by a script element that loads a script from here. No client can delay
-// another one, or the end of the program.
+// pages. Pages of other sites must not be able to read a run, neither through a host name of theirs
+// that resolves to 127.0.0.1 nor through a script element that loads a script from here. No client
+// can delay another one, or keep the program from ending.
 #include "view/serve.hpp"
 
 #include "base/errors/error.hpp"
@@ -89,7 +89,7 @@ Answer refusal(http::status status, const std::string& why) {
   return answer(status, kPlain, why + "\n");
 }
 
-/// Whether the header Host names this server. Another site can make a name of its own resolve to
+/// Whether the header Host names this server. Another site can make one of its names resolve to
 /// 127.0.0.1 (DNS rebinding); the browser then sends that name in Host.
 bool is_own_host(const Head& head, int port) {
   const std::string_view host = plain(head[http::field::host]);
@@ -97,16 +97,16 @@ bool is_own_host(const Head& head, int port) {
          (host == fmt::format("127.0.0.1:{}", port) || host == fmt::format("localhost:{}", port));
 }
 
-/// Whether a page of this server or its user asks. A script element of another site could load a
-/// script from here; browsers announce that in the header Sec-Fetch-Site. Requests without the
-/// header pass.
+/// Whether the request comes from a page of this server or from its user. A script element of
+/// another site could load a script from here; browsers announce that in the header Sec-Fetch-Site.
+/// Requests without the header pass.
 bool is_own_page(const Head& head) {
   const std::string_view from = plain(head["Sec-Fetch-Site"]);
   return from.empty() || from == "same-origin" || from == "none";
 }
 
-/// The refusal of a request, as far as its head decides; nothing if its page may be made. A browser
-/// on this machine needs only GET without a body.
+/// The refusal of a request, as far as the head alone decides; nothing if the page may be made. A
+/// browser on this machine needs nothing but GET without a body.
 std::optional<Answer> refused(const Head& head, int port) {
   const std::string_view length = plain(head[http::field::content_length]);
   if (head.method() != http::verb::get && head.method() != http::verb::head)
@@ -121,7 +121,7 @@ std::optional<Answer> refused(const Head& head, int port) {
   return std::nullopt;
 }
 
-/// Makes the content of the file that is asked for.
+/// Makes the content of the requested file.
 Answer page(Site& site, const Head& head) {
   const std::string path(plain(head.target()).substr(0, plain(head.target()).find('?')));
   const std::string name = path == "/" ? "index.html" : path.substr(1);
@@ -158,7 +158,7 @@ class Server {
     bool waits = true;  ///< for its client: to send the request, or to take the answer
   };
   using Open = std::list<Connection>;  // by age, the oldest first
-  /// Removes a connection wherever its coroutine ends.
+  /// Removes a connection no matter where its coroutine ends.
   struct Entry {
     Open& open;
     Open::iterator place;
@@ -204,7 +204,7 @@ class Server {
         const auto place =
             open_.emplace(open_.end(), Connection{beast::tcp_stream(std::move(socket))});
         asio::co_spawn(context_, serve(place), asio::detached);
-      } else {  // the client is gone or too many files are open, and either may pass
+      } else {  // the client is gone or too many files are open; either may pass
         pause.expires_after(20ms);
         co_await pause.async_wait(asio::use_awaitable);
       }
@@ -266,7 +266,7 @@ class Server {
   Tcp::acceptor acceptor_{context_};
   asio::signal_set signals_{context_, SIGINT, SIGTERM};
   asio::thread_pool makers_{kMakers};  // the last member, so that its threads end before what they
-                                       // use
+                                       // use is destroyed
   int port_;
 };
 

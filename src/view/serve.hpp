@@ -1,4 +1,4 @@
-// `rollcall view --serve`: the same files over HTTP, for browsers on this machine.
+// `rollcall view --serve`: the files of `rollcall view` over HTTP, for browsers on this machine.
 #pragma once
 
 #include "view/site.hpp"

@@ -1,4 +1,4 @@
-// The names of the files of `rollcall view`, and which part makes each.
+// The names of the files of `rollcall view`, and which part of the code makes each.
 #include "view/site.hpp"
 
 #include "base/errors/long_phase.hpp"

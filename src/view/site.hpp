@@ -12,14 +12,14 @@
 namespace rollcall::view {
 
 /// The files are index.html, page.css, page-*.js, data/runs.js and data/<run>/*.js, which hold the
-/// steps, the prompts in pages, and every step with its tokens in parts.
+/// list of steps, the prompts in pages, and every step with its tokens in parts.
 class Site {
  public:
   /// Throws InputError if a folder is not a run, StorageError for damaged files.
   explicit Site(const std::vector<std::filesystem::path>& runs);
   std::vector<std::string> files();
   void refresh();  ///< reads what the runs have written since the last call
-  /// The content of a file of this name; nothing if there is none. Several threads may call it.
+  /// The content of the file with this name; nothing if there is none. Several threads may call it.
   std::optional<std::string> make(const std::string& name);
 
  private:

@@ -1,5 +1,5 @@
-// Rollouts as columns: one list per number, in the order of the samples. A token is an index into
-// the part's list of pieces.
+// Rollouts as columns: one list per quantity, in sample order. A token is an index into the part's
+// list of pieces.
 #include "view/step_scripts.hpp"
 
 #include "base/numbers/hash.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kTokensPerPart = 60'000;  // about a megabyte; a token takes 13 to 20 bytes
 
-/// Adds `,"name":[...]` with a value of every rollout of a group.
+/// Adds `,"name":[...]` with one value per rollout of a group.
 template <class Add>
 void add_column(std::string& out, const char* name, const io::ArchivedGroup& g, const Add& add) {
   out += ",\"", out += name, out += "\":[";
@@ -57,7 +57,7 @@ void add_advantages(std::string& out, const io::ArchivedGroup& g,
   });
 }
 
-/// Adds what the group was made of, where the scheduler did not draw it.
+/// Adds what the group was derived from, if the scheduler did not draw it.
 void add_origin(std::string& out, const Group& group) {
   const Derivation& from = group.from;
   if (!is_plain(from)) {
@@ -85,8 +85,8 @@ void add_fact(std::string& out, const TurnFacts& facts) {
   out += ']';
 }
 
-/// Adds how rollouts began, where one of them has an opening or was forked, and what environments
-/// made of their turns, where there are any.
+/// Adds how rollouts began, if any has an opening or was forked, and what environments reported
+/// about their turns, if anything.
 void add_conversations(std::string& out, const io::ArchivedGroup& g) {
   const auto any = [&](auto has) { return std::ranges::any_of(g.group.rollouts, has); };
   if (any([](const Rollout& r) { return r.opening != 0; }))
@@ -171,7 +171,7 @@ void add_bins(std::string& out, const StepContent& step) {
 class PieceList {
  public:
   std::size_t place(std::int32_t token, const Piece& piece) {
-    auto& places = places_[token];  // places of the pieces of this token, nearly always one
+    auto& places = places_[token];  // places of this token's pieces, nearly always just one
     for (const std::size_t at : places)
       if (pieces_[at].second.text == piece.text) return at;
     places.push_back(pieces_.size());
@@ -245,7 +245,7 @@ class PartWriter {
     return asked ? &rollout.turns.front().tokens : nullptr;
   }
 
-  /// Adds the prompt of a rollout if it is not `asked`, that of the group's first one.
+  /// Adds a rollout's prompt if it differs from `asked`, the prompt of the group's first rollout.
   void add_own_prompt(std::string& out, const Rollout& rollout,
                       const std::vector<std::int32_t>* asked) {
     const auto* const own = prompt_of(rollout);
@@ -255,8 +255,8 @@ class PartWriter {
     out += ']';
   }
 
-  /// `asked`: the tokens that the group's first rollout was asked with, or null. `advantage` points
-  /// to the values of the rollout's tokens and is moved to the value after them.
+  /// `asked`: the prompt tokens of the group's first rollout, or null. `advantage` points to the
+  /// values for the rollout's tokens and is moved past them.
   void add_rollout(std::string& out, const Rollout& rollout, const std::vector<std::int32_t>* asked,
                    const double*& advantage) {
     const auto policy_turns =

@@ -1,4 +1,4 @@
-// The files of one step: its groups and rollouts with texts and numbers, and their tokens in parts.
+// The files of one step: its groups and rollouts with text and numbers, and their tokens in parts.
 #pragma once
 
 #include "io/archive.hpp"
@@ -15,13 +15,13 @@
 
 namespace rollcall::view {
 
-/// One step of the archive, with further values that are known about it.
+/// One step of the archive, with other values that are known about it.
 struct StepContent {
   StepKey key;
   std::vector<std::string> component_names{};
   std::vector<io::ArchivedGroup> groups{};
-  std::vector<std::vector<double>> advantages{};  ///< [groups] values of the policy tokens, one
-                                                  ///< rollout after the other; empty if not known
+  std::vector<std::vector<double>> advantages{};  ///< [groups] values for the policy tokens, one
+                                                  ///< rollout after another; empty if not known
   std::string no_advantages{};                 ///< why advantages are not known; empty if they are
   std::vector<std::optional<Visit>> before{};  ///< [groups] the prompt's last visit in an earlier
                                                ///< step
@@ -31,8 +31,8 @@ struct StepContent {
                                                           ///< metrics.jsonl
 };
 
-/// Divides the groups of a step into parts by their numbers of tokens. The tokens of a part [first,
-/// end) are one file, and a part ends with the group that fills it.
+/// Divides the groups of a step into parts by their token counts. The tokens of a part [first, end)
+/// make one file, and a part ends with the group that fills it.
 std::vector<std::pair<std::size_t, std::size_t>> parts_of(const StepLine& step);
 
 std::string step_json(const StepContent& step, const StepLine& line);

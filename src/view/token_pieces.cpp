@@ -1,5 +1,5 @@
-// Each token is decoded once, after another one. The few tokens that are not whole characters are
-// decoded together.
+// Each token is decoded only once, on its own and after another token. The few tokens that are not
+// whole characters are decoded together.
 #include "view/token_pieces.hpp"
 
 #include "text/tokenizer/text_stream.hpp"
@@ -60,8 +60,8 @@ const TokenPieces::Known& TokenPieces::known(std::int32_t token) {
   return found != known_.end() ? found->second : known_.emplace(token, learn(token)).first->second;
 }
 
-/// Joins as few tokens as make whole characters. Tokens at the end that do not complete one show
-/// their bytes.
+/// Joins the fewest tokens that make whole characters. Tokens at the end that do not complete one
+/// show their bytes.
 void TokenPieces::join(std::span<const std::int32_t> tokens, std::span<Piece> pieces) {
   for (std::size_t first = 0; first < tokens.size();) {
     std::size_t count = 1;
@@ -93,7 +93,7 @@ std::vector<Piece> TokenPieces::of(std::span<const std::int32_t> tokens) {
 
 std::vector<Piece> TokenPieces::of(std::span<const std::int32_t> tokens, std::string_view text) {
   auto pieces = of(tokens);
-  // The end of an answer may be cut from its text. Texts in archives of older builds have no
+  // The end of an answer may be missing from its text. Text in archives from older builds has no
   // special tokens.
   const auto reads = [&](bool with_special) {
     const std::string read = joined(pieces, with_special);

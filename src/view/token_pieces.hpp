@@ -14,26 +14,25 @@
 namespace rollcall::view {
 
 struct Piece {
-  std::string text;      ///< empty if the piece of the token before also has this token's text
-  bool special = false;  ///< a token without text of its own, such as <|im_end|>, which is shown by
-                         ///< its name
+  std::string text;      ///< empty if the previous token's piece includes this token's text
+  bool special = false;  ///< a token with no text, such as <|im_end|>, which is shown by its name
 };
 
 class TokenPieces {
  public:
   /// Without a tokenizer, tokens are shown as their numbers.
   explicit TokenPieces(std::shared_ptr<const text::Tokenizer> tokenizer);
-  /// One piece per token. Tokens that end within a character are joined with their neighbours, or
-  /// show their bytes if the neighbours do not complete the character.
+  /// One piece per token. Tokens that end in the middle of a character are joined with their
+  /// neighbours, or show their bytes if the neighbours do not complete the character.
   std::vector<Piece> of(std::span<const std::int32_t> tokens);
-  /// As above, for a whole answer with a known text. If the pieces joined do not give that text,
+  /// As above, for a whole answer with a known text. If the joined pieces do not give that text,
   /// the tokens are decoded again from left to right.
   std::vector<Piece> of(std::span<const std::int32_t> tokens, std::string_view text);
 
  private:
   struct Known {
-    Piece first, later;  ///< the piece at the beginning of a text, and after another token
-    bool whole = true;   ///< whether both texts consist of whole characters
+    Piece first, later;  ///< the token's piece at the beginning of a text, and after another token
+    bool whole = true;   ///< whether both pieces consist of whole characters
   };
   const Known& known(std::int32_t token);
   Known learn(std::int32_t token) const;

@@ -1,4 +1,4 @@
-// Reads under a lock and makes texts outside it.
+// Reads under a lock and builds strings outside it.
 #include "view/viewed_run.hpp"
 
 #include "base/errors/error.hpp"

@@ -1,5 +1,4 @@
-// One run as pages: its index, the files that are made from it, and the archive files that are in
-// memory.
+// One run as pages: its index, the files made from it, and the archive files held in memory.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -30,7 +29,7 @@ class ViewedRun {
   /// Reads what the run has written since the last call.
   void refresh();
   std::vector<std::string> files();
-  /// The JSON value of the file of this name; nothing if there is none. Several threads may call
+  /// The JSON value of the file with this name; nothing if there is none. Several threads may call
   /// it.
   std::optional<std::string> make(const std::string& name);
   std::string summary();  ///< the run's JSON object in data/runs.js: name, folder and sizes
@@ -62,8 +61,8 @@ class ViewedRun {
   ArchiveIndex index_;
   std::map<std::uint64_t, report::MetricRow> metrics_;  ///< by training step
   std::vector<report::MetricRow> validations_;
-  std::list<std::shared_ptr<Steps>> loaded_;  ///< the last two files, because threads may work on
-                                              ///< both sides of a border
+  std::list<std::shared_ptr<Steps>> loaded_;  ///< the last two files, because threads may be
+                                              ///< working on both sides of a file boundary
 };
 
 }  // namespace rollcall::view

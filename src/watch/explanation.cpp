@@ -43,8 +43,8 @@ struct Group {
   std::vector<ThreadRecord> threads;
 };
 
-/// The states and stacks of threads as text, to compare them by: without thread numbers, which
-/// differ between ranks in the same state.
+/// The states and stacks of threads as text for comparison, without thread numbers, which differ
+/// between ranks in the same state.
 std::string text_of(const std::vector<ThreadRecord>& threads) {
   std::string text;
   for (const auto& t : threads)
@@ -131,8 +131,8 @@ void add_waiting(std::vector<std::string>& lines, const std::vector<Judged>& all
   for (std::size_t i = 0; i < std::min(sentences.size(), comm::kNamedGroups); ++i)
     lines.push_back("  " + sentences[i]);
   if (sentences.size() > comm::kNamedGroups) lines.emplace_back("  and others");
-  // A rank that waits for one of its own threads, such as the writer of a checkpoint, has recorded
-  // where its threads are.
+  // A rank that waits for one of its own threads, such as the one that writes a checkpoint, has
+  // recorded where its threads are.
   std::size_t named = 0;
   for (const auto& judged : all) {
     if (judged.kind != Kind::waiting || judged.record->threads.empty() ||

@@ -1,5 +1,5 @@
 // Why a run makes no progress, concluded from the records of its ranks. Pure functions of their
-// arguments, without clocks and files.
+// arguments, without clocks or files.
 #pragma once
 
 #include "watch/watch.hpp"
@@ -21,11 +21,11 @@ struct Explanation {
 Explanation explain(const WatchFile& file, double now, double watch_s);
 
 /// The value of `now` for explain(): the time of the newest record, or the reader's own clock if
-/// that is more than `watch_s` later. So a reader whose clock is wrong by less than `watch_s` takes
-/// no rank for stopped.
+/// that is more than `watch_s` later. So a reader whose clock is off by less than `watch_s`
+/// mistakes no rank for stopped.
 double time_of(const WatchFile& file, double readers_clock, double watch_s);
 
-/// What the ranks of a run that has ended did last, one sentence per group of ranks.
+/// What the ranks of a finished run did last, one sentence per group of ranks.
 std::vector<std::string> last_seen(const WatchFile& file);
 
 /// Decides when to print an explanation: when the silence begins and each time its length has

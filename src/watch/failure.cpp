@@ -46,8 +46,7 @@ ExitCode Failure::end() {
   if (!first_.value_or(true))
     std::this_thread::sleep_for(std::chrono::duration<double>(kAbortDeadline_s));
   if (world_->size() > 1)
-    world_->abort(int(code_));  // otherwise the others would wait for this
-                                // rank
+    world_->abort(int(code_));  // otherwise the other ranks would wait for this one
   return code_;
 }
 

@@ -27,8 +27,7 @@ class Failure {
   /// Must be called before anything is destroyed, because a destructor may wait for a thread that
   /// writes files. Only the first call counts.
   void say(const std::exception& error);
-  /// Called after say(). Ends the other ranks; in a job of one rank, returns the exit code of the
-  /// error.
+  /// Called after say(). Ends the other ranks; in a one-rank job, returns the error's exit code.
   ExitCode end();
 
  private:

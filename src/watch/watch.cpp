@@ -16,7 +16,7 @@ namespace rollcall::watch {
 namespace {
 
 using nlohmann::json;
-constexpr int kMostRanks = 1 << 20;  // most slots to read, in case the file is no watch file
+constexpr int kMostRanks = 1 << 20;  // most slots to read, in case the file is not a watch file
 
 double tenths(double seconds) { return std::round(10.0 * seconds) / 10.0; }
 
@@ -139,7 +139,7 @@ std::optional<WatchFile> read_watch(const std::filesystem::path& run_dir, int mo
     });
     return got < 0 ? std::string_view() : std::string_view(slot).substr(0, std::size_t(got));
   };
-  // a file that is a folder, or that may not be read, counts as one unreadable slot
+  // a folder, or a file that may not be read, counts as one unreadable slot
   all.unreadable = file < 0 || read_slot(0).data() == nullptr ? 1 : 0;
   if (file >= 0 && !what_else(int(file)).empty())
     return WatchFile{.records = {}, .ranks = 0, .unreadable = 1};

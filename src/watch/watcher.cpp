@@ -37,8 +37,8 @@ struct Watcher::End {
   double ask(double since_s);
 };
 
-/// Called by the thread that waits. It gets an answer or gives up after kPatience, even where the
-/// file system hangs, because other ranks may ask meanwhile whether this rank is alive.
+/// Called by the waiting thread. It gets an answer or gives up after kPatience, even if the file
+/// system hangs, because other ranks may ask meanwhile whether this rank is alive.
 double Watcher::End::ask(double since_s) {
   constexpr std::chrono::seconds kPatience{1};
   std::unique_lock lock(mutex);
@@ -52,11 +52,11 @@ namespace {
 
 std::atomic<double> all_standstills_s = 0.0;
 
-/// For a clock that is read once per tick: a longer time than this between two reads shows that the
+/// For a clock that is read once per tick: more than this time between two reads shows that the
 /// process was suspended [s].
 double late_s(double tick_s, double watch_s) {
-  constexpr double kLate_s = 10.0;  // a read that is later than this shows a suspension, however
-                                    // long watch_s is
+  constexpr double kLate_s = 10.0;  // a read more than this late shows a suspension, however long
+                                    // watch_s is
   return tick_s + std::clamp(watch_s / 4, 1.0, kLate_s);
 }
 
@@ -76,7 +76,7 @@ std::string node_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-/// What this rank does, seen by its own watch: fills the rank's record.
+/// What this rank is doing, as its own watch sees it: fills in the rank's record.
 class OwnRank {
  public:
   OwnRank(WatchRecord record, std::shared_ptr<const comm::Activity> activity, double tick_s,
@@ -88,7 +88,7 @@ class OwnRank {
 
   const WatchRecord& record() const { return record_; }
   WatchRecord& record() { return record_; }
-  /// Time at the last look, without the time for which the process was suspended [s].
+  /// Time at the last look, not counting suspensions of the process [s].
   double looked_s() const { return looked_s_; }
   double now() const { return unix_time() + clock_offset_s_; }  ///< by the clock of rank 0's node
 
@@ -115,8 +115,8 @@ class OwnRank {
     return progressed;
   }
 
-  /// Returns true at the first look after the process was suspended, and records for how long: the
-  /// deadlines of the other ranks need to know.
+  /// Returns true at the first look after the process was suspended, and records how long it
+  /// lasted: the other ranks' deadlines must allow for it.
   bool note_standstill() {
     const double lasted_s = clock_.stood_still_s() - known_standstills_s_;
     if (lasted_s <= 0) return false;
@@ -136,15 +136,15 @@ class OwnRank {
   std::shared_ptr<const comm::Activity> activity_;
   AttendedClock clock_;
   double clock_offset_s_;
-  double looked_s_ = 0.0, progress_s_ = 0.0, poll_s_ = 0.0;  ///< times of clock_: the last look,
-                                                             ///< the last progress and the last
-                                                             ///< poll seen
+  double looked_s_ = 0.0, progress_s_ = 0.0, poll_s_ = 0.0;  ///< times on clock_: the last look,
+                                                             ///< and the last progress and poll
+                                                             ///< seen
   double known_standstills_s_ = 0.0;                         ///< suspensions already recorded [s]
   std::uint64_t polls_ = 0;                                  ///< poll count at the last look
 };
 
 /// The work of the thread that watches: at every turn it looks at the rank and writes the record,
-/// and it takes stacks and warns where nothing moves.
+/// and it takes stacks and warns if nothing moves.
 class Rounds {
  public:
   Rounds(std::filesystem::path run_dir, WatchRecord record,
@@ -170,7 +170,7 @@ class Rounds {
     speak();
   }
 
-  /// The longest time for which another rank was suspended within the last `since_s` seconds [s].
+  /// The longest suspension of another rank within the last `since_s` seconds [s].
   double longest_standstill(double since_s) const {
     return watch::longest_standstill(read_watch(run_dir_).value_or(WatchFile{}), own().rank,
                                      self_.now() - since_s);
@@ -226,7 +226,7 @@ class Rounds {
                   problem);
   }
 
-  /// Prints what explain() says. Rank 0 does so for all ranks, and rank 1 in its place where rank 0
+  /// Prints what explain() says. Rank 0 does so for all ranks, and rank 1 takes its place if rank 0
   /// has stopped. The other ranks' records are not read while this rank makes progress.
   void speak() {
     if (own().rank > 1) return;
@@ -258,7 +258,7 @@ class Rounds {
 
 /// Counts suspensions in a thread that touches no file and holds no lock for long, so it is late
 /// only if the whole process was suspended. The thread that writes RUN/watch is also late when its
-/// file system hangs. Where ranks are threads of one process, each suspension counts once per rank.
+/// file system hangs. If ranks are threads of one process, each suspension counts once per rank.
 template <class End>
 void count_standstills(const std::shared_ptr<End>& end, double tick_s, double watch_s) {
   std::thread([end, tick_s, clock = AttendedClock(late_s(tick_s, watch_s))]() mutable {
@@ -298,8 +298,8 @@ Watcher::Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::
                      .stages = std::move(stages)};
   Rounds rounds(std::move(run_dir), std::move(record), world.roll()->activity, own_thread(),
                 watch_s, offset_to_rank_0(world));
-  sigset_t all, before;  // signals that stop or end the run are left to the thread that makes this
-                         // one
+  sigset_t all, before;  // signals that stop or end the run are left to the thread that creates
+                         // this one
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   count_standstills(end_, rounds.tick_s(), watch_s);

@@ -1,4 +1,4 @@
-// A thread beside each rank that records what the rank does, and explains it when the run makes no
+// A thread beside each rank that records what the rank is doing, and says why when the run makes no
 // progress.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace rollcall::watch {
 
 /// How long this process has been suspended so far [s], as far as its watch has noticed. A duration
-/// measured by another clock is too long by the suspensions within it.
+/// measured on another clock is too long by the suspensions within it.
 double stood_still_s();
 
 /// A stopwatch that leaves out the suspensions of this process.
@@ -25,8 +25,8 @@ class WorkingTime {
   double before_s_ = stood_still_s();
 };
 
-/// The watching thread never calls MPI, and nothing that it meets fails the run. The watcher must
-/// be made by the thread that it watches.
+/// The watching thread never calls MPI, and no fault that it meets makes the run fail. The watcher
+/// must be constructed by the thread that it watches.
 class Watcher {
  public:
   /// `stages` names what this rank hosts; `watch_s` must be above 0. Collective, because the ranks
@@ -34,7 +34,7 @@ class Watcher {
   Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::string stages,
           double watch_s);
   /// Waits for the thread for up to two seconds; a thread that hangs in a file system is left
-  /// alone.
+  /// running.
   ~Watcher();
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;

@@ -29,8 +29,8 @@ class BatchQueue {
 
   /// Returns at once, with the batch's number, counted from 0. An empty batch counts as judged.
   std::uint64_t add(std::vector<Sample> samples);
-  /// The judged batch of the lowest number; nothing while there is no judged batch. Throws the
-  /// exception that was given to fail().
+  /// The judged batch with the lowest number; nothing while there is none. Throws the exception
+  /// that was given to fail().
   std::optional<Judged> take();
   /// Like take(), but waits for a judged batch. A batch must have been added.
   Judged await();
@@ -53,7 +53,7 @@ class BatchQueue {
   void wake() const;
 
   Pipe wake_;         // an eventfd
-  std::mutex mutex_;  // guards all that follow
+  std::mutex mutex_;  // guards everything below
   std::condition_variable judged_or_failed_;
   std::vector<Added> added_;
   std::map<std::uint64_t, std::vector<Verdict>> judged_;

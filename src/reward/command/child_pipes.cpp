@@ -19,7 +19,7 @@ constexpr int kPiecesOfErrors = 4;
 }  // namespace
 
 void ChildPipes::send(const std::string& line) {
-  // Where some bytes always wait, those that were written must go, too.
+  // If some bytes are always waiting, those already written must still be removed.
   if (written_ > to_write_.size() / 2) to_write_.erase(0, std::exchange(written_, 0U));
   to_write_ += line;
   write();
@@ -31,7 +31,7 @@ void ChildPipes::write() {
       return ::write(child_.in.fd(), to_write_.data() + written_, to_write_.size() - written_);
     });
     if (put < 0 && errno == EAGAIN) return;
-    // the process reads no more, which its end or the clock will show
+    // the process no longer reads, which its end or the time limit will show
     if (put < 0) written_ = to_write_.size();
     else written_ += std::size_t(put);
   }

@@ -22,8 +22,8 @@ class ChildPipes {
   void send(const std::string& line);
   bool has_to_write() const { return written_ < to_write_.size(); }
   void write();
-  /// Reads the output that is there, up to `most` pieces of 64 KiB, so that a process that floods
-  /// does not delay the others. Returns false if the process has closed its output.
+  /// Reads the available output, up to `most` pieces of 64 KiB, so that a process that writes a
+  /// flood of output does not delay the others. Returns false if the process has closed its output.
   bool read(int most = 4);
   /// Passes on what the process has written to standard error.
   void read_errors(const std::function<void(std::string_view)>& errors);

@@ -1,4 +1,4 @@
-// One function per event; afterwards the processes that are free take what waits.
+// One function per event; afterwards free processes take what is waiting.
 #include "reward/command/dispatch.hpp"
 
 #include "base/errors/error.hpp"
@@ -17,7 +17,7 @@ using Phase = Dispatch::Phase;
 using Process = Dispatch::Process;
 using Open = Dispatch::Open;
 
-/// When a busy process has failed by the clock.
+/// The time at which a busy process counts as too slow.
 double deadline_s(const Process& process, double timeout_s) {
   double deadline = process.heard_s + timeout_s;
   for (const Open& open : process.open)
@@ -106,8 +106,8 @@ class Step {
         [](const Process& each) { return each.phase == Phase::busy && !each.started; });
     return std::size_t(starting) < state_.starting_at_once;
   }
-  /// Whether the process is idle after a request that was asked again. It gives way to the next
-  /// such request, so that there is a process for those as long as there are any.
+  /// Whether the process is idle after a request that was asked again. It makes way for the next
+  /// such request, so that these always have a process while there are any.
   bool has_asked_again(std::size_t p) const {
     return state_.processes[p].lone && state_.processes[p].phase == Phase::ready;
   }
@@ -139,12 +139,12 @@ class Step {
     process.phase = Phase::busy, process.ticket = ticket, process.lone = lone;
     actions.emplace_back(action::Send{p, ticket});
   }
-  /// Asks the next request that has to be asked again, in a fresh process.
+  /// Repeats the next request that has to be asked again, in a fresh process.
   void ask_again(std::size_t p) {
     if (state_.processes[p].phase != Phase::absent) actions.emplace_back(action::End{p}), leave(p);
     give(p, taken(state_.again), true);
   }
-  /// The process is gone, and what waited for it goes to any.
+  /// The process is gone, and requests that waited for it go to any process.
   void leave(std::size_t p) {
     auto& homed = state_.processes[p].homed;
     state_.waiting.insert(state_.waiting.begin(), homed.begin(), homed.end());

@@ -23,8 +23,8 @@ namespace {
 
 constexpr double kSuspended_s = 1.0;  // a wait that takes longer means that the job was suspended
 constexpr int kMostWarnings = 5;      // of one kind in the log; further ones are only counted
-constexpr int kGrace_ms = 500;  // for a process to end after its output did: the kernel closes its
-                                // files first
+constexpr int kGrace_ms = 500;  // time for a process to end after its output did: the kernel closes
+                                // its files first
 constexpr int kMostRepeats = 1000;  // second replies of one process, after which it is ended
 
 constexpr std::size_t kRemembered = 64;  // ids of answered samples that are remembered
@@ -33,7 +33,7 @@ constexpr std::size_t kRemembered = 64;  // ids of answered samples that are rem
 struct Judging {
   ChildPipes pipes;
   std::string asked{};  ///< id of the sample that waits for its verdict; empty if no sample does
-  std::deque<std::string> answered{};  ///< ids of the last few that have theirs
+  std::deque<std::string> answered{};  ///< ids of the last few samples that have a verdict
   int repeats = 0;       ///< number of replies to samples that the process had answered already
   std::string errors{};  ///< the end of what it wrote to standard error
 
@@ -43,7 +43,7 @@ struct Judging {
   }
 };
 
-/// Adds bytes to a text of which only the end is kept, at most kLongestReason bytes.
+/// Appends bytes and keeps only the end, at most kLongestReason bytes.
 void add_to_end(std::string& end, std::string_view bytes) {
   end.append(bytes);
   if (end.size() > kLongestReason) end.erase(0, end.size() - kLongestReason);

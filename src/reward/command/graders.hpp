@@ -16,7 +16,7 @@
 
 namespace rollcall::reward {
 
-/// Callbacks, which the thread of Graders calls.
+/// Callbacks, called by the thread of Graders.
 struct GraderListener {
   /// Receives what a process wrote to standard error.
   std::function<void(std::size_t process, std::string_view bytes)> errors = [](std::size_t,
@@ -37,7 +37,7 @@ class Graders {
   /// must differ.
   std::uint64_t add(std::vector<Sample> samples);
   using Batch = std::pair<std::uint64_t, std::vector<Verdict>>;
-  /// A batch of which all samples have a verdict, in the samples' order; nothing while there is no
+  /// A batch whose samples all have a verdict, in the samples' order; nothing while there is no
   /// such batch. Throws the error that stopped the judging (EnvironmentError if the command can no
   /// longer be started).
   std::optional<Batch> take();
@@ -50,7 +50,7 @@ class Graders {
 };
 
 /// Has one process judge one sample. Throws EnvironmentError if the command cannot be started, and
-/// ConfigError, with the end of what the command wrote to standard error, if it gives no usable
+/// ConfigError, with the end of what the command wrote to standard error, if it returns no usable
 /// verdict or says that it failed.
 Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample& sample);
 

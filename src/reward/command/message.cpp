@@ -15,7 +15,7 @@ namespace rollcall::reward {
 namespace {
 
 using nlohmann::json;
-constexpr std::size_t kShown = 80;  // bytes of a wrong line that a message shows
+constexpr std::size_t kShown = 80;  // bytes of a bad line that a message shows
 
 /// A line as a message can show it: printable ASCII and whole characters of valid UTF-8.
 std::string shown(std::string_view line) {
@@ -83,7 +83,7 @@ std::string read_verdict(const json& object, const std::vector<std::string>& com
                       reply.components);
 }
 
-/// An answer as the question file has it: a list or a text.
+/// An answer as in the question file: a list or a string.
 json answer_value(const std::string& answer) {
   const auto accepted = text::accepted_answers(answer);
   return accepted.empty() ? json(text::only_answer(answer)) : json(accepted);

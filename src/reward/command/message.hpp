@@ -13,22 +13,22 @@ namespace rollcall::reward {
 struct Sample {
   std::string id;  ///< "train/12/347/0/3": purpose, step, prompt, draw, sample
   std::string prompt, response, answer;
-  /// JSON object: the prompt's row with its id or line; empty without a row
+  /// JSON object: the prompt's row with its id or line; empty if it has no row
   std::string extra{};
 };
 
-/// A verdict of the command.
+/// A verdict from the command.
 struct Reply {
   double score = 0.0;
   bool correct = false;
   std::vector<double> components{};  ///< in the order of reward.components
   bool undecided = false;  ///< The command says that it cannot decide; the numbers are zero.
   std::string reason{};
-  /// With undecided: the command was judging this answer, and its judging ended abnormally on it.
+  /// If undecided: the command was judging this answer, and the judging ended abnormally on it.
   bool ended = false;
   /// The command itself failed on this answer: a run does not begin with such a reply.
   bool failed = false;
-  std::string extracted{};  ///< the answer in the response, for majority votes; empty: not given
+  std::string extracted{};  ///< the answer in the response, for majority votes; empty if not given
 };
 
 struct Answered {
@@ -38,14 +38,14 @@ struct Answered {
 };
 
 inline constexpr std::size_t kLongestReply = std::size_t{1} << 20U;  ///< bytes of a line
-inline constexpr std::size_t kLongestReason = 500;  ///< bytes that are kept of a reason
+inline constexpr std::size_t kLongestReason = 500;  ///< bytes of a reason that are kept
 
 /// The sample's line with its newline. Bytes that are not UTF-8 become U+FFFD.
 std::string to_line(const Sample& sample);
-/// Reads a line of the command. Any bytes are safe; never throws.
+/// Reads a line from the command. Any bytes are safe; never throws.
 Answered parse_reply(std::string_view line, const std::vector<std::string>& components);
 
-/// Cuts a stream of bytes into lines, and keeps no more than one line of the greatest length.
+/// Cuts a stream of bytes into lines, and holds at most one line of the maximum length.
 class Lines {
  public:
   void add(std::string_view bytes) { rest_.append(bytes); }

@@ -56,8 +56,8 @@ std::string packed(const Request& request, const std::vector<std::string>& words
   return packet;
 }
 
-/// Closes all descriptors of the job but this end of the socket. Above all it closes the other end,
-/// whose closing shows that the job has ended.
+/// Closes all of the job's descriptors but this end of the socket. In particular it closes the
+/// other end, because its closing must show that the job has ended.
 void close_all_but(int socket) {
   ::dup2(socket, 3);
   if (::syscall(SYS_close_range, 4U, ~0U, 0U) != 0)

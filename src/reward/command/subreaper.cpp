@@ -23,8 +23,8 @@
 namespace rollcall::reward {
 namespace {
 
-// A process that SIGKILL does not end is in the kernel, mostly in a file system that hangs. It is
-// not waited for any longer.
+// A process that SIGKILL does not end is stuck in the kernel, mostly in a hanging file system. It
+// is not waited for any longer than this.
 constexpr int kReap_ms = 1000;
 
 /// Sends a packet with up to three descriptors.
@@ -179,7 +179,7 @@ void Subreaper::end(const Request& request) {
 void Subreaper::run() {
   ::prctl(PR_SET_NAME, "verifier-nursery");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // The sender means the job with these signals, and the job ends this process.
+  // These signals are meant for the job, and the job ends this process.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE})
     std::signal(signal, SIG_IGN);
   std::signal(SIGCHLD, SIG_DFL);

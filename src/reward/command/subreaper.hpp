@@ -8,18 +8,20 @@
 
 namespace rollcall::reward {
 
-/// Bytes of a request, a third of what a Unix socket takes by default.
+/// Most bytes in a request, a third of what a Unix socket takes by default.
 inline constexpr std::size_t kPacket = 65536;
 
 struct Request {
-  /// 0 asks to start the command whose words follow in the packet, each with its zero byte.
+  /// 0 asks to start the command whose words follow in the packet, each with a terminating zero
+  /// byte.
   pid_t end = 0;
   int grace_ms = 0;  ///< for an end: how long the process may take to end by itself
 };
 struct Answer {
-  pid_t pid = -1;   ///< for a start: the process; the ends of its three standard streams come along
+  pid_t pid = -1;   ///< for a start: the process; the ends of its three standard streams come with
+                    ///< it
   int failure = 0;  ///< for a start: its errno
-  int status = 0;   ///< for an end: the status as waitpid gives it
+  int status = 0;   ///< for an end: the status from waitpid
   int had_ended = 0;  ///< for an end: whether the process had ended before the request
 };
 

@@ -12,7 +12,7 @@ constexpr std::string_view kMarks = ").:";  // marks after a letter
 bool is_choice(char c) { return c >= 'A' && c <= 'J'; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
-/// Whether a text contains another label: (B), or B. as a word of its own.
+/// Whether the text contains another label: (B), or B. as a separate word.
 bool names_another(std::string_view said) {
   for (const std::string_view word : {"and ", "or ", "& ", "/ ", ", "})
     if (said.starts_with(word)) return true;

@@ -12,8 +12,8 @@ struct Choice {
   std::string said{};  ///< text after the label; may be empty
 };
 
-/// The choice at the beginning of a text: "C. 5", "(C) 5", "\textbf{(C)}\ 5", "C:", "(C)". Nothing
-/// without a label, or if the text names several choices.
+/// The choice at the beginning of the text: "C. 5", "(C) 5", "\textbf{(C)}\ 5", "C:", "(C)".
+/// Nothing if there is no label, or if the text names several choices.
 std::optional<Choice> choice_of(std::string_view text);
 
 }  // namespace rollcall::reward::math

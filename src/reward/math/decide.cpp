@@ -33,8 +33,8 @@ std::string bare(std::string_view text) {
   return kept;
 }
 
-/// Whether both texts are the same letters in different orders: three or more, or two of which one
-/// is a capital.
+/// Whether both texts are the same letters in different orders: three or more letters, or two, one
+/// of them a capital.
 bool are_shuffled_letters(std::string a, std::string b) {
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   if (a == b || a.size() != b.size() || a.size() < 2 || !std::all_of(a.begin(), a.end(), is_letter))
@@ -47,7 +47,7 @@ bool are_shuffled_letters(std::string a, std::string b) {
 }
 
 /// Whether letters are a product, whose order does not matter, and not a word or a name (dog, IV,
-/// ABC): small letters without a vowel, or letters from a to f in alphabetical order.
+/// ABC): lower-case letters without a vowel, or letters from a to f in alphabetical order.
 bool is_product_of_letters(std::string_view a, std::string_view b) {
   const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
   const bool is_first = a.find_first_not_of("abcdef") == std::string_view::npos &&
@@ -62,8 +62,8 @@ struct Read {
   std::string problem{};
 };
 
-/// The position after the last "=" outside of braces and brackets, where the value of a labelled
-/// answer begins; nothing without such a sign.
+/// The position after the last "=" outside braces and brackets, where the value of a labelled
+/// answer begins; nothing if there is no such sign.
 std::optional<std::size_t> behind_label(std::string_view text) {
   std::optional<std::size_t> at;
   int depth = 0;
@@ -115,7 +115,7 @@ Verdict compared(const Read& reference, const Read& answer, std::int64_t& work) 
   return verdict;
 }
 
-/// Properties of one text alone, whatever it is compared with.
+/// Properties of one text on its own, whatever it is compared with.
 struct OwnValue {
   /// False for words, sets or infinities where numbers should be, and for a division by zero.
   bool is_value = true;
@@ -158,8 +158,8 @@ Verdict settled(const Verdict& verdict, const Node& reference, const Node& answe
              : wanted.verdict;
 }
 
-/// Decides by value, without labels of choices. `reference_letter` becomes the letter of a
-/// reference that is a single letter.
+/// Decides by value, without choice labels. If the reference is a single letter, `reference_letter`
+/// becomes that letter.
 Decision decide_values(std::string_view reference, std::string_view answer,
                        char& reference_letter) {
   Decision decision;

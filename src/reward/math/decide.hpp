@@ -11,24 +11,24 @@ namespace rollcall::reward::math {
 struct Decision {
   Verdict verdict;
   /// Counted operations: at most 2 * (kMostWork + kMostEvaluation) for each of five readings, and
-  /// as many again if a choice is named.
+  /// twice that if a choice is named.
   std::int64_t work = 0;
 };
 
-/// A pure function without clock or state, whose result is the same on any machine. Any bytes are
+/// A pure function with no clock or state, whose result is the same on any machine. Any bytes are
 /// safe; never throws.
 ///
 /// Equal means that equality is shown and that nothing is divided by something that may be zero.
-/// Functions are compared where both are real, at the points of points.hpp. Undecided has a reason
-/// of verdict.hpp, each of which concerns the reference: undecided answers may be left out of
-/// training (reward.undecided), so no answer must be able to choose to be undecided. Everything
-/// else is different: the difference is shown; or the answer has no value of its own, such as 1/0,
-/// an integral or an unsolved equation; or it is not shown to equal a reference that can be
-/// compared at little cost.
+/// Functions are compared where both are real, at the points of points.hpp. Undecided comes with a
+/// reason from verdict.hpp, each of which concerns the reference: undecided answers may be left out
+/// of training (reward.undecided), so no answer must be able to choose to be undecided. Everything
+/// else is different: the difference is shown; or the answer itself has no value, such as 1/0, an
+/// integral or an unsolved equation; or it is not shown to equal a reference that can be compared
+/// at little cost.
 Decision decide(std::string_view reference, std::string_view answer);
 
-/// Why a reference cannot be read, so that only the same text is a right answer; empty if it can be
-/// read.
+/// Why a reference cannot be read, so that only the same text is a correct answer; empty if it can
+/// be read.
 std::string reference_problem(std::string_view reference);
 
 }  // namespace rollcall::reward::math

@@ -9,19 +9,20 @@
 
 namespace rollcall::reward::math {
 
-constexpr std::size_t kLongestAnswer = 16384;  ///< bytes; longer ones are compared as texts only
+constexpr std::size_t kLongestAnswer = 16384;  ///< bytes; longer answers are compared only as text
 /// Nested rules of the parser; a pair of brackets takes four.
 constexpr int kDeepestNesting = 256;
-constexpr std::size_t kMostNodes = 2048;  ///< nodes of one answer's tree
+constexpr std::size_t kMostNodes = 2048;  ///< nodes in one answer's tree
 constexpr std::size_t kMostTerms = 2000;  ///< terms of one expanded polynomial
 constexpr std::size_t kMostBits = 60000;  ///< bits of one exact number; 18,000 decimal digits
 /// Products of terms, weighted by the length of their coefficients.
 constexpr std::int64_t kMostWork = 400000;
-/// Interval operations times their precision in words of 64 bits.
+/// Interval operations times their precision in 64-bit words.
 constexpr std::int64_t kMostEvaluation = 600000;
-constexpr std::size_t kMostItems = 64;  ///< items of a set or list that is compared without order
+constexpr std::size_t kMostItems = 64;  ///< items in a set or list that is compared without regard
+                                        ///< to order
 
-/// The reason for which there is no verdict. Thrown within this folder and caught in decide().
+/// The reason why there is no verdict. Thrown within this folder and caught in decide().
 struct NoVerdict : std::runtime_error {
   enum class Cause { unreadable, unsupported, exhausted, undefined };
   NoVerdict(Cause why, const std::string& reason) : std::runtime_error(reason), cause(why) {}

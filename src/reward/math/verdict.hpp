@@ -1,4 +1,4 @@
-// The result of a comparison, and the closed list of reasons for which it may be left open.
+// The result of a comparison, and the closed list of reasons why it may be left open.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ struct Verdict {
   Open open = Open::no;
 };
 
-/// An undecided verdict for a reason of the list, with details.
+/// An undecided verdict for a reason in the list, with details.
 inline Verdict left_open(Open open, const std::string& detail = {}) {
   const std::string_view says = kOpenReasons[std::size_t(open) - 1].says;
   return {Answer::undecided, detail.empty() ? std::string(says) : std::string(says) + ": " + detail,

@@ -14,14 +14,14 @@ namespace {
 constexpr double kPrior = 1e-2;  // weight of the prior: a cost that differs from its default by a
                                  // factor of e counts like an error of 1 % of a step, which matters
                                  // only without other evidence
-constexpr double kFirmPrior = 1e-1;   // weight of the prior of costs that runs on few ranks say
-                                      // little about; with a smaller one they would absorb what the
-                                      // simulation lacks
+constexpr double kFirmPrior = 1e-1;   // weight of the prior for costs about which runs on few ranks
+                                      // say little; with a smaller weight they would absorb what
+                                      // the simulation lacks
 constexpr double kStepWeight = 2.0;   // weight of the step's error: its parts are maxima over ranks
                                       // and overlap where ranks share cores, so it counts more
-constexpr double kOwnWeight = 0.5;    // weight of the error of scheduling and of columns, which are
+constexpr double kOwnWeight = 0.5;    // weight of the error in scheduling and columns, which are
                                       // tiny in these runs but large with a million prompts: the
-                                      // logarithm of simulated by measured time
+                                      // logarithm of simulated over measured time
 constexpr double kDifference = 1e-3;  // change of a cost's logarithm for numerical derivatives
 constexpr double kMostStep = 1.0;     // one iteration changes a cost by at most a factor of e
 constexpr int kIterations = 60;
@@ -40,8 +40,8 @@ Costs costs_of(const Vector& x) {
   return costs;
 }
 
-/// Simulated minus measured times, as fractions of the run's step (for scheduling and columns the
-/// logarithm of their quotient), followed by the terms of the prior.
+/// Simulated minus measured times, as fractions of the run's step (for scheduling and columns, the
+/// logarithm of their ratio), followed by the prior's terms.
 Vector residuals(const std::vector<MeasuredRun>& runs, const Vector& x) {
   static const Vector defaults = logarithms(Costs());
   const Costs costs = costs_of(x);
@@ -89,7 +89,7 @@ Vector solve(std::vector<Vector> a, Vector b) {
   return b;
 }
 
-/// The next change of the logarithms for this damping.
+/// The next change in the logarithms for this damping.
 Vector descent(const std::vector<Vector>& jacobian, const Vector& r, double damping) {
   const std::size_t n = jacobian.size();
   std::vector<Vector> a(n, Vector(n, 0.0));

@@ -1,5 +1,5 @@
 // What the parts of a step cost on a machine. The costs are fitted to measured runs by simulating
-// those, so that shared cores and waits are a part of the fit.
+// them, so that shared cores and waits are part of the fit.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -19,12 +19,12 @@ struct MeasuredRun {
 };
 
 /// Reads a run folder whose settings are `config`. `cores` is the number of cores of the machine,
-/// which all ranks shared. `seed` is that of the response lengths that the simulation draws. The
-/// first steps do not count. Throws InputError.
+/// which all ranks shared. `seed` is used to draw response lengths in the simulation. The first
+/// steps do not count. Throws InputError.
 MeasuredRun read_measured_run(const std::string& run_dir, const RunConfig& config, int cores,
                               std::uint64_t seed);
 
-/// Joins runs of the same layout, ranks, threads, rollouts and weights into one, with the name of
+/// Joins runs with the same layout, ranks, threads, rollouts and weights into one, with the name of
 /// the first and the medians of their times.
 std::vector<MeasuredRun> medians_of_cases(const std::vector<MeasuredRun>& runs);
 
@@ -35,7 +35,7 @@ struct CostName {
 const std::vector<CostName>& cost_names();
 
 /// Fits the costs by least squares over generation, archive, update and step, each relative to the
-/// run's step. Costs stay positive. A cost for which the runs give no evidence stays at its
+/// run's step. Costs stay positive. A cost about which the runs give no evidence stays at its
 /// default. Deterministic. Throws InputError if there are no runs.
 Costs fit(const std::vector<MeasuredRun>& runs);
 

@@ -20,14 +20,14 @@ struct GenerationShare {
 
 /// What one aggregator has to store.
 struct AggregatedFile {
-  std::size_t parts = 0;      ///< shards that become this file, its own included
+  std::size_t parts = 0;      ///< shards that become this file, including its own
   std::int64_t rollouts = 0;  ///< rollouts in all of these shards
 };
 
 struct DealtRollouts {
   std::vector<GenerationShare> shares{};  ///< [generation ranks]
-  std::vector<int> generating{};          ///< [nodes] ranks there that have rollouts
-  std::size_t sharing = 0;                ///< ranks of the job that have rollouts
+  std::vector<int> generating{};          ///< [nodes] number of ranks there that have rollouts
+  std::size_t sharing = 0;                ///< number of ranks in the job that have rollouts
   double tokens = 0.0;                    ///< tokens of all responses
   bool kept = false;                      ///< all ranks generate, score and update: shards stay
                                           ///< in memory until the update
@@ -37,9 +37,9 @@ struct DealtRollouts {
   std::size_t notices() const { return kept ? files.size() : sharing; }
 };
 
-/// Deals groups as the coordinator does: in order, each group whole. Of n rollouts and R generation
-/// ranks, the group that begins with rollout r goes to rank number r * R / n, rounded down.
-/// Response lengths are drawn from `work.lengths`.
+/// Deals groups as the coordinator does: in order, keeping each group whole. Of n rollouts and R
+/// generation ranks, the group that begins with rollout r goes to rank number r * R / n, rounded
+/// down. Response lengths are drawn from `work.lengths`.
 DealtRollouts deal_rollouts(const comm::StageLayout& layout, int ranks_per_node,
                             const Workload& work);
 

@@ -1,4 +1,4 @@
-// The queue of events, and processor sharing by a progress that all jobs have in common.
+// The event queue, and processor sharing with one progress value common to all jobs.
 #include "sizing/scale/events.hpp"
 
 #include <algorithm>

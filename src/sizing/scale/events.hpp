@@ -1,4 +1,4 @@
-// Discrete events in order of time, and cores that ranks share.
+// Discrete events in time order, and cores that ranks share.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace rollcall::sizing::scale {
 
-/// A clock that jumps from event to event. Events of the same time happen in the order in which
+/// A clock that jumps from event to event. Events at the same time happen in the order in which
 /// they were added, so a simulation is a function of its inputs.
 class Events {
  public:
@@ -34,14 +34,14 @@ class Events {
 };
 
 /// Processor sharing: up to `capacity` jobs have a core each; if there are more, all get an equal
-/// part, as an operating system divides its cores. `crowding` is the fraction by which a job takes
-/// longer when all cores are busy than when it is alone (shared caches, memory, clock rate, two
-/// threads of one core). In between it is proportional.
+/// share, as under an operating system. `crowding` is the fraction by which a job takes longer when
+/// all cores are busy than when it is alone (shared caches, memory, clock rate, two threads of one
+/// core). In between it is proportional.
 class Cores {
  public:
   Cores(Events& events, double capacity, double crowding = 0.0)
       : events_(&events), capacity_(capacity), crowding_(crowding) {}
-  /// `then` happens when the job has had `seconds` seconds at full speed.
+  /// `then` happens once the job has had `seconds` seconds at full speed.
   void compute(double seconds, Events::Then then);
 
  private:

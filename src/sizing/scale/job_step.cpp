@@ -26,9 +26,9 @@ constexpr double kRolloutBytes = 160.0, kTokenBytes = 20.0;
 constexpr double kSumBytes = 8.0;     // a gradient sum is an int64
 constexpr double kWeightBytes = 4.0;  // a weight is an fp32
 
-/// Core seconds of the micro-batches of the update rank number `index`. Micro-batches are dealt to
-/// the ranks in turn. Each is filled up to a limit, and the last one takes what is left. Where
-/// there are few, the limit is a sixteenth above their even share, because a rollout cannot be cut
+/// Core seconds of the micro-batches on update rank number `index`. Micro-batches are dealt to the
+/// ranks in turn. Each is filled up to a limit, and the last one takes what is left. If there are
+/// few, the limit is a sixteenth above an even share, because a rollout cannot be cut
 /// (even_micro_batches).
 double micro_batches_s(const Workload& work, const Costs& costs, double response_tokens,
                        std::int64_t updaters, std::int64_t index) {
@@ -42,14 +42,14 @@ double micro_batches_s(const Workload& work, const Costs& costs, double response
           ? double(work.micro_batch_tokens)
           : std::min(double(work.micro_batch_tokens),
                      17.0 / 16.0 * tokens / double(std::max<std::int64_t>(micro_batches, 1)));
-  const double missing = double(micro_batches) * full - tokens;  // tokens that the last micro-batch
-                                                                 // has less than the others
+  const double missing = double(micro_batches) * full - tokens;  // by how many tokens the last
+                                                                 // micro-batch is smaller
   return costs.micro_batch * double(own) +
          costs.train_token * (double(own) * full -
                               (own > 0 && (micro_batches - 1) % updaters == index ? missing : 0.0));
 }
 
-/// The course of one step. Each member function is something that a rank does once the one before
+/// The course of one step. Each member function is something that a rank does once the previous one
 /// has ended; all durations come from machine_, the simulated cluster.
 class Step {
  public:
@@ -81,23 +81,23 @@ class Step {
 
   /// Shards that reach an aggregator.
   struct Intake {
-    std::size_t taken_in = 0;             ///< shards that it has taken in, its own included
+    std::size_t taken_in = 0;             ///< shards that it has taken in, including its own
     std::vector<std::int64_t> waiting{};  ///< rollouts of each shard that it has not taken in yet
     bool open = false;                    ///< the aggregator has generated its own shard
-    bool busy = false;                    ///< it takes shards in at the moment
+    bool busy = false;                    ///< it is taking shards in
   };
   /// Notices of scored files, as rank 0 sees them.
   struct Notices {
-    std::size_t arrived = 0;  ///< notices that have arrived and are not being read yet
+    std::size_t arrived = 0;  ///< notices that have arrived and are not yet being read
     std::size_t in_hand = 0;  ///< notices that rank 0 is reading
-    std::size_t read = 0;     ///< notices that it has read
+    std::size_t read = 0;     ///< notices that rank 0 has read
     bool collecting = false;  ///< rank 0 has nothing else to do
   };
   /// Since when a rank has had nothing to do before the update.
   struct Idle {
     double from = 0.0;      ///< time [s]
-    double exchange = 0.0;  ///< RankSeconds::exchange at that time [s]; that of rank 0 still grows,
-                            ///< by notices that it reads
+    double exchange = 0.0;  ///< RankSeconds::exchange at that time [s]; rank 0's still grows with
+                            ///< the notices that it reads
   };
   SimulatedCluster machine_;
   Workload work_;
@@ -107,18 +107,18 @@ class Step {
   Notices notices_;
   std::vector<Idle> idle_;                                                  ///< [ranks]
   double last_generated_ = 0.0, reading_from_ = 0.0, updating_from_ = 0.0;  ///< times [s]
-  std::size_t updated_ = 0;  ///< update ranks that have ended the update
+  std::size_t updated_ = 0;  ///< update ranks that have finished the update
   StepTimes times_;
 };
 
-/// How much later a rank ends its generation because its node has fewer cores than threads [s].
+/// How much later a rank finishes generating because its node has fewer cores than threads [s].
 double Step::turn_s(int rank) const {
   const Cluster& cluster = machine_.cluster();
   const int generating = dealt_.generating[std::size_t(machine_.node_of(rank))];
   return generating * cluster.threads > cluster.cores_per_node ? costs_.turn : 0.0;
 }
 
-/// Notes that the rank has nothing to do from now on until the update.
+/// Notes that the rank has nothing to do from now until the update.
 void Step::rest(int rank) {
   idle_[std::size_t(rank)] = {machine_.now(), machine_.spent(rank).exchange};
 }
@@ -207,9 +207,9 @@ void Step::send_notice(int rank) {
   });
 }
 
-/// Where shards are not kept, a rank writes its shard to a file. A scoring rank writes a file of
-/// scores at the same cost: `costs_.file` covers both where it is the same rank, and is counted
-/// again where another rank has to read the shard first.
+/// If shards are not kept, a rank writes its shard to a file. A scoring rank writes a file of
+/// scores at the same cost: `costs_.file` covers both if it is the same rank, and is counted again
+/// if another rank has to read the shard first.
 void Step::publish_shard(int rank, std::size_t index) {
   const auto& scorers = of(Stage::scoring);
   const int scorer = scorers[index * scorers.size() / dealt_.shares.size()];
@@ -246,7 +246,7 @@ void Step::read_notices() {
 }
 
 void Step::start_update() {
-  // an idle generation rank waited until the slowest one had ended
+  // an idle generation rank waited until the slowest one finished
   for (const int rank : of(Stage::generation)) {
     auto& mine = machine_.spent(rank);
     const Idle& idle = idle_[std::size_t(rank)];

@@ -1,5 +1,5 @@
-// A training step of a job as events: for how long each rank computes, waits and exchanges data, on
-// any number of ranks.
+// A job's training step as events: how long each rank computes, waits and exchanges data, for any
+// number of ranks.
 #pragma once
 
 #include "comm/stage_layout.hpp"
@@ -11,7 +11,7 @@
 namespace rollcall::sizing::scale {
 
 /// What the parts of a step cost, in seconds of one core of a node that is otherwise idle, or in
-/// elapsed seconds where it says so. All are fitted to measured runs.
+/// elapsed seconds where a comment says so. All are fitted to measured runs.
 struct Costs {
   double decode_step = 5e-5;   ///< per decoding step of a rank, whatever its number of rows
   double decode_token = 1e-5;  ///< per row of a decoding step, and per token of a prompt
@@ -33,7 +33,7 @@ struct Costs {
                                    ///< copy
   double hop = 5e-5;               ///< per rank and collective, times log2(ranks)
   double turn = 1e-3;     ///< elapsed: extra time when ranks outnumber cores, because the kernel's
-                          ///< time slices of milliseconds make some ranks finish late
+                          ///< time slices, milliseconds long, make some ranks finish late
   double message = 3e-5;  ///< per message that rank 0 sends or receives: 10 to 50 us, traced
                           ///< through a step of 8 ranks
   double schedule_prompt = 2e-6;  ///< per prompt, on rank 0: once for choosing it, once for
@@ -44,9 +44,9 @@ struct Costs {
 /// What a step works on.
 struct Workload {
   std::int64_t prompts = 1, rollouts = 1;  ///< per step
-  double prompt_tokens = 0.0;              ///< mean number of tokens of a prompt
-  std::vector<std::int32_t> lengths{1};    ///< tokens of recorded responses; each rollout draws one
-                                           ///< of these lengths
+  double prompt_tokens = 0.0;              ///< mean number of tokens in a prompt
+  std::vector<std::int32_t> lengths{1};    ///< lengths of recorded responses in tokens; each
+                                           ///< rollout draws one of them
   double trained = 1.0;  ///< tokens that the update computes, divided by all tokens: it leaves out
                          ///< rollouts without a gradient and computes shared beginnings once
   std::int64_t micro_batch_tokens = 1024;
@@ -54,8 +54,7 @@ struct Workload {
   std::uint64_t seed = 1;
 };
 
-/// The machine. The network lies between nodes; copies within a node are a part of the fitted
-/// costs.
+/// The machine. The network connects nodes; copies within a node are part of the fitted costs.
 struct Cluster {
   comm::StageLayout layout;
   int threads = 1;           ///< per rank
@@ -76,7 +75,7 @@ struct RankSeconds {
 
 struct StepTimes {
   double step = 0.0;
-  /// as timing_s/... in metrics.jsonl [s]
+  /// like timing_s/... in metrics.jsonl [s]
   double generation = 0.0, generation_mean = 0.0, archive = 0.0, update = 0.0, columns = 0.0,
          scheduling = 0.0;
   std::vector<RankSeconds> ranks{};

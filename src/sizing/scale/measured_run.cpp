@@ -44,7 +44,7 @@ class Medians {
         "give a run that sampled its own rollouts and has no critic, made by this version");
     return median(values);
   }
-  /// The median of a metric that a step leaves out if it is 0.
+  /// The median of a metric that steps leave out when it is 0.
   double of_any(const std::string& metric) const {
     auto values = of_steps(metric);
     values.resize(rows_.size(), 0.0);

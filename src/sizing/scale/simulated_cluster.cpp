@@ -1,5 +1,5 @@
-// Work and messages as events: the ranks of a node share its cores, and messages on a link do not
-// delay one another.
+// Work and messages as events: the ranks of a node share its cores, and messages on one link do not
+// delay each other.
 #include "sizing/scale/simulated_cluster.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The nodes, cores and network of a simulated job: how long work and messages of its ranks take,
-// and how each rank has spent its time.
+// The nodes, cores and network of a simulated job: how long its ranks' work and messages take, and
+// how each rank has spent its time.
 #pragma once
 
 #include "comm/stage_layout.hpp"
@@ -19,7 +19,7 @@ class SimulatedCluster {
   SimulatedCluster(const SimulatedCluster&) = delete;  // events point into it
   SimulatedCluster& operator=(const SimulatedCluster&) = delete;
 
-  const Cluster& cluster() const { return cluster_; }  ///< with layout.nodes filled in
+  const Cluster& cluster() const { return cluster_; }  ///< layout.nodes is filled in
   int nodes() const { return int(nodes_.size()); }
   int node_of(int rank) const { return rank / cluster_.ranks_per_node; }
   double now() const { return events_.now(); }
@@ -28,12 +28,12 @@ class SimulatedCluster {
   RankSeconds& spent(int rank) { return spent_[std::size_t(rank)]; }
   std::vector<RankSeconds>& spent() { return spent_; }  ///< [ranks]
 
-  /// Mean time until a rank that nobody wakes looks for a message again [s]. On a single node ranks
+  /// Mean time until a rank that is not woken looks for a message again [s]. On a single node ranks
   /// wake each other.
   double look_s() const;
-  /// Time that `bytes` take on a node's link [s].
+  /// Time to send `bytes` over a node's link [s].
   double network_s(double bytes) const;
-  /// `rank` works for `core_s` seconds of a core, on all its threads; then `then` happens. The time
+  /// `rank` does `core_s` core seconds of work, on all its threads; then `then` happens. The time
   /// that passed is added to what the rank has spent.
   void serve(int rank, double core_s, Kind kind, Then then);
   /// A message; `then` happens at its arrival.
@@ -42,8 +42,8 @@ class SimulatedCluster {
   /// `to` and starts its own part last.
   void send_each(const std::vector<int>& to, const std::function<double(int)>& bytes,
                  const std::function<void(int)>& receive);
-  /// A collective of all update ranks: ranks that come early wait for the last one. `bytes` go
-  /// through the link of each node. Waits for a core after the collective are a part of Costs::hop.
+  /// A collective of all update ranks: ranks that arrive early wait for the last one. `bytes` go
+  /// over each node's link. Waits for a core after the collective are part of Costs::hop.
   void collective(int rank, double bytes, Then then);
 
  private:

@@ -1,4 +1,4 @@
-// Reads the list, which the run file's reader has turned into JSON.
+// Reads the list, which the run file's reader has converted to JSON.
 #include "task/rows/file_list.hpp"
 
 #include "base/errors/error.hpp"
@@ -66,7 +66,7 @@ RowFile file_of(const Json& entry) {
 Json list_of(const TaskSection& section) {
   if (!section.file.starts_with('[')) return {};
   Json list = Json::parse(section.file, nullptr, false);
-  return list.is_array() ? list : Json();  // a path may begin so, too
+  return list.is_array() ? list : Json();  // a path may begin with [ as well
 }
 
 }  // namespace

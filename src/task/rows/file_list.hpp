@@ -17,13 +17,13 @@ struct Condition {
 
 struct RowFile {
   std::string path;
-  double weight = 0.0;  ///< its part of the rows of all files; 0: it gives all of its rows
+  double weight = 0.0;  ///< its share of the rows from all files; 0: all of its rows are used
   std::vector<Condition> where{};
 };
 
 /// The files of task.file in their order. Throws ConfigError for a list that is wrong.
 std::vector<RowFile> row_files(const TaskSection& section);
-/// Whether a row meets all conditions of its file. A number and a text that spells it are equal.
+/// Whether a row meets all conditions of its file. A number equals a string that spells it.
 bool matches(const RowFile& file, const nlohmann::json& row);
 /// Whether task.file is a list.
 bool is_file_list(const TaskSection& section);

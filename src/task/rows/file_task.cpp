@@ -30,10 +30,10 @@
 namespace rollcall::task {
 namespace {
 
-constexpr std::size_t kValidationPrompts = 128;  // the default at most; a smaller file gives a
-                                                 // tenth of its rows
+constexpr std::size_t kValidationPrompts = 128;  // most by default; from a smaller file, a tenth of
+                                                 // its rows
 
-/// A tenth of the rows, rounded, but at least one of two or more.
+/// A tenth of the rows, rounded; at least one if there are two or more.
 std::size_t tenth_of(std::size_t rows) {
   return std::max<std::size_t>((rows + 5) / 10, rows < 2 ? 0 : 1);
 }
@@ -44,7 +44,7 @@ struct Place {
   std::size_t line;
 };
 
-/// Rows that are alike: how many, and the places of the first two.
+/// Rows that are alike: how many, and where the first two are.
 class Likeness {
  public:
   void add(const Place& first, const Line& line) {
@@ -65,11 +65,11 @@ class Likeness {
   std::string example_;
 };
 
-/// Rows of the files that are alike, by kinds of likeness.
+/// Rows of the files that are alike, by the kind of likeness.
 class AlikeRows {
  public:
-  /// Whether the prompt, on this line, is asked for the first time. A question that is asked again
-  /// is dropped, which loses nothing if its answer is the same.
+  /// Whether the prompt on this line is asked for the first time. A repeated question is dropped,
+  /// which loses nothing if its answer is the same.
   bool is_new(const Prompt& prompt, const Line& line) {
     const std::uint64_t answer = checksum64(prompt.answer);
     const auto [at, first] =
@@ -83,7 +83,7 @@ class AlikeRows {
     if (!alone && near->second.answer != answer) blanks_.add(near->second.place, line);
     return true;
   }
-  /// Notes the id of a row that is kept: the JSON of its extra fields holds it.
+  /// Notes the id of a row that is kept; the JSON of its extra fields also contains it.
   void note_id(const nlohmann::json& object, std::string_view name, const Line& line) {
     const nlohmann::json id = field_of(object, name.empty() ? "id" : name);
     if (id.is_null()) return;
@@ -92,7 +92,7 @@ class AlikeRows {
         Place{line.file, line.number});
     if (!first) shared_ids_.add(at->second, line);
   }
-  /// Tells of those since the last call.
+  /// Logs those found since the last call.
   void tell(const std::string& file) {
     if (same_.any())
       log_info("{}: {} asked again with the same answer and left out ({})", file,
@@ -114,7 +114,7 @@ class AlikeRows {
  private:
   struct Seen {
     Place place;
-    std::uint64_t answer;  ///< its checksum
+    std::uint64_t answer;  ///< the answer's checksum
   };
   std::unordered_map<std::string, Seen> asked_;
   std::unordered_map<std::uint64_t, Seen> bare_;  ///< by the checksum of the trimmed question
@@ -128,11 +128,11 @@ using FilesOfPrompts = std::unordered_map<std::string, std::size_t>;  // index i
 /// Reads files one after another, and counts.
 class Reader {
  public:
-  /// Fills `files_of` only where there is a tally.
+  /// Fills `files_of` only if there is a tally.
   Reader(const TaskSection& section, Extras& extras, RowTally* tally, FilesOfPrompts& files_of)
       : section_(section), extras_(extras), tally_(tally), files_of_(files_of) {}
 
-  /// The prompts of a file that no earlier call has given.
+  /// The prompts of a file that no earlier call has returned.
   std::vector<Prompt> read(const RowFile& file) {
     const Layout layout = layout_of_file(file.path, section_.fields);
     if (*layout.data_sets != '\0' && layout.name != "question_answer")
@@ -140,7 +140,7 @@ class Reader {
                layout.name, layout.data_sets, layout.prompt, layout.answer);
     FileTally here{file.path, layout.name};
     bool repeats = false;
-    std::string unread_level;  // the name of a field that looks like one and is not read
+    std::string unread_level;  // the name of a field that looks like a level and is not read
     std::vector<Prompt> prompts;
     const auto each = [&](const nlohmann::json& object, const Line& line) {
       if (!matches(file, object)) return leave_out(here, "where");
@@ -155,7 +155,7 @@ class Reader {
       alike_.note_id(object, layout.id, line);
       ++here.rows;
       extras_[prompt.text] = extra_of(object, line, layout);
-      // A question of both files is left to the held-out one, which is read last.
+      // A question in both files is left to the held-out one, which is read last.
       if (tally_ != nullptr) files_of_[prompt.text] = tally_->files.size();
       prompts.push_back(std::move(prompt));
     };
@@ -185,7 +185,7 @@ class Reader {
     return prompts;
   }
 
-  /// Questions of the next file are new again.
+  /// Questions in the next file count as new again.
   void forget() { alike_ = {}; }
 
  private:
@@ -225,14 +225,15 @@ std::vector<Prompt> take_smallest(std::vector<Prompt>& rows, std::size_t wanted)
   return taken;
 }
 
-/// Rows to hold out of so many: the share of them, rounded, but at least one of two or more.
+/// How many of `rows` rows to hold out: the configured share, rounded; at least one if there are
+/// two or more.
 std::size_t wanted_heldout(const TaskSection& section, std::size_t rows) {
   if (section.heldout_share <= 0.0 || rows < 2) return 0;
   const auto share = std::size_t(std::floor(double(rows) * section.heldout_share + 0.5));
   return std::max<std::size_t>(share, 1);
 }
 
-/// `rows` is the number of rows left for training; `all` adds those that were held out of the same
+/// `rows` is the number of rows left for training; `all` also counts those held out from the same
 /// file.
 std::size_t wanted_validation(const TaskSection& section, const std::string& files,
                               std::size_t rows, std::size_t all) {
@@ -301,7 +302,7 @@ std::vector<std::string> places_of(const TaskSection& section,
 
 namespace {
 
-/// Cuts each file's rows to the most that have the proportion of the weights.
+/// Cuts each file's rows to the largest numbers that are in proportion to the weights.
 void weigh(std::vector<std::vector<Prompt>>& rows, const std::vector<RowFile>& files,
            RowTally* tally) {
   if (files.front().weight <= 0.0) return;
@@ -318,7 +319,7 @@ void weigh(std::vector<std::vector<Prompt>>& rows, const std::vector<RowFile>& f
   }
 }
 
-/// Reads all files and reports all mistakes of any.
+/// Reads all files and reports all mistakes in any of them.
 PromptSet read_files(const TaskSection& section, RowTally* tally, FilesOfPrompts& files_of) {
   PromptSet set;
   Faults faults;
@@ -372,7 +373,7 @@ PromptSet read_rows(const TaskSection& section, RowTally* tally) {
   text += settle(set.heldout, Split::heldout, section.heldout_prompts, "held-out",
                  "task.heldout_prompts", cut);
   log_info("{}", text);
-  Extras kept;  // fields of the prompts that are used, since a row may be long
+  Extras kept;  // extra fields of the prompts in use only, since a row may be long
   for (const Split split : {Split::train, Split::validation, Split::heldout})
     for (const Prompt& prompt : set.of(split)) kept.insert(set.extra.extract(prompt.text));
   set.extra = std::move(kept);
@@ -397,7 +398,7 @@ std::vector<Prompt> good_rows(const TaskSection& section) {
       each_whole_json_line(file.path, [&](const nlohmann::json& object, const Line& line) {
         if (matches(file, object)) prompts.push_back(read_prompt(object, line, layout, section));
       });
-    } catch (const Error&) {  // told where all rows are read
+    } catch (const Error&) {  // reported where all rows are read
     }
   }
   return prompts;

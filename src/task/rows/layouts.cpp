@@ -265,7 +265,7 @@ bool is_of(const Json& value, FieldKind kind) {
   return false;
 }
 
-/// The fields of a row, with those of objects in it, for a message.
+/// The fields of a row, including those of nested objects, for a message.
 std::string fields_in(const Json& row) {
   constexpr std::size_t kShown = 16;
   std::vector<std::string> names;
@@ -282,7 +282,8 @@ std::string fields_in(const Json& row) {
                                      more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
-/// What to do with rows of no known layout. The last turn of a conversation may be the answer.
+/// What to do with rows that match no known layout. The last turn of a conversation may be the
+/// answer.
 std::string suggestion_for(const Json& row) {
   for (const char* name : {"messages", "prompt"}) {
     const Json talk = field_of(row, name);
@@ -334,7 +335,7 @@ Layout layout_of_file(const std::string& file, const TaskSection::Fields& fields
     require(found != nullptr || first.empty(),
             fmt::format("{} has rows of no known layout: the first has {}", file, first),
             "which field is the question and which the answer is not known", suggestion);
-    if (found == nullptr)  // no row can be read, which is reported where all of them are
+    if (found == nullptr)  // no row can be read, which is reported where all rows are read
       found = &*std::find_if(layouts().begin(), layouts().end(),
                              [](const Layout& l) { return l.name == "question_answer"; });
     layout = *found;

@@ -1,5 +1,5 @@
-// The layouts of question files that are recognised by the fields of their rows: one row of a table
-// each, which says where the prompt, the answer and everything else come from.
+// The layouts of question files, recognised by the fields of their rows. Each layout is a table row
+// that says where the prompt, the answer and everything else come from.
 #pragma once
 
 #include "base/text/json.hpp"
@@ -14,21 +14,21 @@ namespace rollcall::task {
 
 enum class FieldKind { any, text, list, number };
 
-/// A field that all rows of a layout have, and of which kind it is.
+/// A field that all rows of a layout have, and its kind.
 struct NeededField {
   const char* name;
   FieldKind kind = FieldKind::any;
 };
 
-/// A row of the table layouts.cpp. Names are dotted and may have alternatives (task/rows/fields.hpp);
-/// empty: rows of this layout have none.
+/// A row of the table in layouts.cpp. Names are dotted and may have alternatives
+/// (task/rows/fields.hpp); empty if rows with this layout have none.
 struct Layout {
   std::string name{};
-  const char* data_sets = "";  ///< whose rows look like this
+  const char* data_sets = "";  ///< data sets whose rows look like this
   std::vector<NeededField> needs{};
   std::string prompt{}, answer{};
-  std::string solution{};  ///< worked solution, where it is not the answer itself
-  std::string system{};    ///< system message, where the prompt has none
+  std::string solution{};  ///< worked solution, if it is not the answer itself
+  std::string system{};    ///< system message, if the prompt has none
   std::string level{}, domain{}, prior{}, id{}, tools{};
   Asks asks = asks_prompt;           ///< makes the question
   Refers refers = refers_to_answer;  ///< makes the reference
@@ -39,13 +39,13 @@ const std::vector<Layout>& layouts();
 /// The first layout of the table whose fields the row has; null if there is none.
 const Layout* layout_of(const nlohmann::json& row);
 
-/// The layout of a file: that of the first row that has one. Where task.fields names the prompt or
-/// the answer, it is the layout "fields" with what is named; other fields that are named take the
-/// place of the layout's own. Throws InputError for rows of no layout, with their fields.
+/// The layout of a file: that of the first row that has one. If task.fields names the prompt or the
+/// answer, it is the layout "fields" with the named fields; other named fields replace those of the
+/// layout. Throws InputError, listing the fields, if no row has a layout.
 Layout layout_of_file(const std::string& file, const TaskSection::Fields& fields);
 
-/// The verifier that fits the rows of a file by its layout and first row, before all rows are read:
-/// empty where that is the task's own or math, or where the file cannot be read.
+/// The verifier that fits a file's rows according to its layout and first row, before all rows are
+/// read; empty if that is the task's own or math, or if the file cannot be read.
 std::string verifier_of_first_row(const std::string& file, const TaskSection::Fields& fields);
 
 }  // namespace rollcall::task

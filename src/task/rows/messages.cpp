@@ -1,4 +1,4 @@
-// Gives messages and tools the form that chat templates take.
+// Brings messages and tools into the form that chat templates expect.
 #include "task/rows/messages.hpp"
 
 #include "base/text/foreign_json.hpp"
@@ -16,8 +16,8 @@ constexpr const char* kWhy =
 
 bool is_part(const Json& part) { return part.is_object() && part.contains("type"); }
 
-/// Content as the list of parts that transformers' templates take: a single object becomes a list
-/// of it, and a part with text but no type is of type text.
+/// Content as the list of parts that templates of the transformers library expect: a single object
+/// becomes a list of one, and a part with text but no type gets the type text.
 Json parts_of(const Json& content) {
   const auto typed = [](const Json& part) {
     if (part.is_string()) return Json{{"type", "text"}, {"text", part}};
@@ -35,8 +35,8 @@ Json parts_of(const Json& content) {
   return parts;
 }
 
-/// Whether a message may have this content: text, null, parts or, unless the message is learnt, an
-/// object that a tool returned.
+/// Whether a message may have this content: text, null, parts or, unless the message is trained on,
+/// an object that a tool returned.
 bool is_content(const Json& content, bool is_learnt) {
   return content.is_string() || content.is_null() ||
          (content.is_array() && std::all_of(content.begin(), content.end(), is_part)) ||

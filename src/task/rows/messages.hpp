@@ -9,10 +9,10 @@
 
 namespace rollcall::task {
 
-/// A list of messages. Content that is an object or has parts without a type is given the form that
-/// chat templates take. Throws InputError naming the line.
+/// A list of messages. Content that is an object or has parts without a type is brought into the
+/// form that chat templates expect. Throws InputError naming the line.
 std::vector<text::Message> messages_of(const nlohmann::ordered_json& list, const Line& line);
-/// The tools: a list, or the JSON text of one, as files with one type a column store them. Throws
+/// The tools: a list, or the JSON text of one, as stored in files with one type per column. Throws
 /// InputError naming the line.
 nlohmann::ordered_json tools_of(const nlohmann::ordered_json& given, const Line& line);
 

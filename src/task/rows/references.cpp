@@ -26,7 +26,7 @@ constexpr const char *kMarker = "####", *kCorrect = "correct or remove the line"
 
 Json value_of(const FileRow& row, std::string_view names) { return field_of(row.object, names); }
 
-/// A field that is a value, or the JSON text of one.
+/// The value of a field, which may be stored as its JSON text.
 Json opened(const FileRow& row, std::string_view names) {
   const Json value = value_of(row, names);
   if (!value.is_string()) return value;
@@ -42,7 +42,7 @@ std::string text_of(const FileRow& row, std::string_view names, const char* sett
   return text_of_field(row.object, names, setting, row.line);
 }
 
-/// The text of a field, or an empty one where the row has no such text.
+/// The text of a field; empty if the row has no such text.
 std::string optional_text(const FileRow& row, std::string_view names) {
   const Json value = names.empty() ? Json() : value_of(row, names);
   return value.is_string() ? value.get<std::string>() : std::string();
@@ -82,15 +82,15 @@ std::int32_t reasoning_lines(std::string_view reasoning) {
   return lines;
 }
 
-/// The marker that counts in a text: where files with and without it are mixed, the one that it
+/// The marker that counts in `text`: if files with and without it are mixed, the one that the text
 /// has.
 std::string_view marker_in(const FileRow& row, std::string_view text) {
   if (row.marker != "auto") return row.marker;
   return text.find(kMarker) == std::string_view::npos ? std::string_view() : kMarker;
 }
 
-/// Reads a list of accepted answers, with or without the marker, all of which are also worked
-/// solutions from which experts may draw.
+/// Reads a list of accepted answers, with or without the marker; all of them also serve as worked
+/// solutions, from which expert rollouts may be drawn.
 Reference accepted(const Json& list, const FileRow& row) {
   Reference reference;
   const std::string name = answer_name(row);
@@ -124,7 +124,7 @@ Reference accepted(const Json& list, const FileRow& row) {
   return reference;
 }
 
-/// The answer of a row as a text that is not empty.
+/// A row's answer as a string that is not empty.
 std::string answer_text(const FileRow& row) {
   std::string answer = text_of(row, row.layout.answer, "task.fields.answer");
   row.line.require_that(
@@ -135,7 +135,7 @@ std::string answer_text(const FileRow& row) {
   return answer;
 }
 
-/// A reference that is one text, with the worked solution that the row has beside it.
+/// A reference that is a single string, with the row's separate worked solution.
 Reference plain(const std::string& answer, const FileRow& row) {
   std::string worked = optional_text(row, row.layout.solution);
   if (text::trim(worked).empty()) worked = answer;
@@ -148,7 +148,7 @@ std::string fenced(const std::string& code) {
                                   : fmt::format("```python\n{}\n```", text::trim(code));
 }
 
-/// The text of an input or output of a program, which may be given as its lines.
+/// The text of a program's input or output, which may be given as a list of lines.
 std::string stream_text(const Json& value, const FileRow& row) {
   if (value.is_string()) return value.get<std::string>();
   return fmt::format("{}", joined(texts_of(value, answer_name(row), row.line), "\n"));
@@ -212,7 +212,7 @@ Choice choice_of(const FileRow& row) {
   return choice;
 }
 
-/// Statements that run before the asserts: MBPP has them as a text, its sanitized part as a list.
+/// Statements that run before the asserts: MBPP has them as a string, its sanitized part as a list.
 std::string before_asserts(const FileRow& row) {
   std::string before = optional_text(row, "test_setup_code");
   const Json imports = value_of(row, "test_imports");
@@ -222,7 +222,7 @@ std::string before_asserts(const FileRow& row) {
   return before;
 }
 
-/// Without members that are null: files with one type a column have all members in all rows.
+/// The value without null members: files with one type per column have all members in all rows.
 Json without_nulls(const Json& value) {
   if (!value.is_structured()) return value;
   Json kept = value.is_array() ? Json::array() : Json::object();
@@ -233,7 +233,7 @@ Json without_nulls(const Json& value) {
   return kept;
 }
 
-/// The messages of a prompt up to where the assistant is to speak.
+/// The messages of a prompt up to the point where the assistant is to speak.
 text::Conversation conversation_of(const nlohmann::ordered_json& list, const FileRow& row,
                                    const std::string& name) {
   text::Conversation talk{messages_of(list, row.line)};
@@ -262,7 +262,7 @@ text::Conversation asks_prompt(const FileRow& row) {
   const std::string name(present_name(row.object, row.layout.prompt));
   Json prompt = value_of(row, name);
   if (prompt.is_string() && text::trim(prompt.get_ref<const std::string&>()).starts_with("[{")) {
-    std::string fault;  // the JSON text of messages, as some files with text columns have it
+    std::string fault;  // for the JSON text of messages, which some files with text columns have
     Json list = parse_foreign_value<Json>(prompt.get_ref<const std::string&>(), fault);
     if (fault.empty() && list.is_array() && !list.empty() && list.front().contains("role"))
       prompt = std::move(list);

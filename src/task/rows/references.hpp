@@ -1,4 +1,4 @@
-// What is asked and by what answers are judged, for each kind of row in a question file.
+// What is asked, and what answers are judged by, for each kind of row in a question file.
 #pragma once
 
 #include "base/text/json.hpp"
@@ -20,12 +20,12 @@ struct FileRow {
   const std::string& marker;  ///< task.answer_marker
 };
 
-/// Layout::verifier where what follows the answers' marker decides (task/answer_source.hpp).
+/// Layout::verifier if what follows the answers' marker decides (task/answer_source.hpp).
 inline constexpr const char* kByMarker = "";
-/// Layout::verifier where each row decides.
+/// Layout::verifier if each row decides.
 inline constexpr const char* kByRow = "by row";
 
-/// What judges answers to a row, and with what.
+/// What answers to a row are judged by.
 struct Reference {
   std::string answer;      ///< as Prompt::answer
   std::string solution{};  ///< as Prompt::solution
@@ -37,7 +37,7 @@ using Asks = text::Conversation (*)(const FileRow& row);
 using Refers = Reference (*)(const FileRow& row);
 
 // Questions. All of them throw InputError naming the line.
-/// A text, as the user's message, or a list of messages.
+/// A string, which becomes the user's message, or a list of messages.
 text::Conversation asks_prompt(const FileRow& row);
 /// The question with its options, each after a letter.
 text::Conversation asks_choice(const FileRow& row);
@@ -53,9 +53,9 @@ text::Conversation asks_program(const FileRow& row);
 text::Conversation asks_calls(const FileRow& row);
 
 // References. All of them throw InputError naming the line.
-/// A text, a number or a list of accepted answers; what follows the marker is the reference.
+/// A string, a number or a list of accepted answers; what follows the marker is the reference.
 Reference refers_to_answer(const FileRow& row);
-/// The last box of a worked solution, or all of a text without one.
+/// The last box in a worked solution, or the whole text if it has none.
 Reference refers_to_box(const FileRow& row);
 /// What other trainers call the ground truth: an answer, the JSON text of a list of accepted ones,
 /// numbers and target of countdown, or inputs and outputs of a program.

@@ -1,4 +1,4 @@
-// Puts question, reference, level, domain and prior of a row together.
+// Assembles a row's question, reference, level, domain and prior.
 #include "task/rows/row_reading.hpp"
 
 #include "base/errors/faults.hpp"
@@ -56,8 +56,8 @@ float prior_of(const FileRow& row, const TaskSection& section) {
   return float(prior.get<double>());
 }
 
-/// A number, rounded and not below 0, or the first whole number in a text ("Level 5"); nothing
-/// without one.
+/// A number, rounded and not below 0, or the first integer in a string ("Level 5"); nothing if
+/// there is none.
 std::optional<std::int32_t> level_in(const Json& value) {
   constexpr double kMost = 1e9;
   if (value.is_number()) {

@@ -14,12 +14,12 @@ namespace rollcall::task {
 Prompt read_prompt(const nlohmann::json& object, const Line& line, const Layout& layout,
                    const TaskSection& section);
 
-/// The text that read_prompt() gives the row's prompt. Throws as it does.
+/// The text that read_prompt() gives the row's prompt. Throws what read_prompt() throws.
 std::string prompt_text(const nlohmann::json& object, const Line& line, const Layout& layout,
                         const TaskSection& section);
 
-/// The row of a prompt as the file has it, question and answer included, as JSON; with the id that
-/// its layout finds elsewhere in the row, or its line if it has no id.
+/// A prompt's row as JSON, as it is in the file, including question and answer; plus the id that
+/// its layout finds elsewhere in the row, or its line number if it has no id.
 std::string extra_of(const nlohmann::json& object, const Line& line, const Layout& layout);
 
 }  // namespace rollcall::task

@@ -1,4 +1,4 @@
-// Machines of which one pays more often than the others, to be found by pulling their arms.
+// Machines, one of which pays more often than the others and is to be found by pulling their arms.
 #include "task/worlds/bandit.hpp"
 
 #include "base/text/foreign_json.hpp"

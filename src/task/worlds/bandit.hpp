@@ -15,18 +15,18 @@ inline constexpr double kBestPays = 0.75, kOthersPay = 0.25;
 
 struct Bandit {
   std::vector<std::string> arms{};     ///< names, at least two
-  std::int64_t pulls = 0;              ///< in all
+  std::int64_t pulls = 0;              ///< pulls in total
   std::int64_t best = 0;               ///< index of the arm that pays more often
   std::vector<std::int64_t> pulled{};  ///< by arm
   std::vector<std::int64_t> paid{};    ///< by arm
-  std::int64_t left() const;           ///< pulls
+  std::int64_t left() const;           ///< pulls that are left
   bool operator==(const Bandit&) const = default;
 };
 
-/// JSON with all members, which is the state, or with `arms` and `pulls`, which is the reference.
+/// As JSON: the state has all members; the reference has `arms` and `pulls`.
 std::string text_of(const Bandit& bandit);
 std::string reference_of(const Bandit& bandit);
-/// Nothing for a text that is no state of at most 64 machines and 4096 pulls.
+/// Nothing if the text is not a state with at most 64 machines and 4096 pulls.
 std::optional<Bandit> read_bandit(std::string_view state);
 /// The machines before the first pull; `best` is the first one.
 std::optional<Bandit> read_bandit_reference(std::string_view reference);

@@ -1,4 +1,4 @@
-// Forms to be filled in as somebody wishes: what a policy sees of them.
+// Forms to be filled in as requested: what a policy sees of them.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace rollcall::task {
 struct Form {
   std::vector<std::string> fields{};  ///< names in the order of the form, distinct
   std::vector<std::string> wanted{};  ///< value of each field
-  std::vector<std::string> filled{};  ///< value of each field; empty: nothing is in it
+  std::vector<std::string> filled{};  ///< value of each field; empty if nothing has been entered
   bool operator==(const Form&) const = default;
 };
 
 /// JSON with all members: both the state and the reference.
 std::string text_of(const Form& form);
-/// Nothing for a text that is no state of at most 32 fields.
+/// Nothing if the text is not a state with at most 32 fields.
 std::optional<Form> read_form(std::string_view state);
-/// A name or a value: 1 to 16 small letters and digits.
+/// A name or a value: 1 to 16 lower-case letters and digits.
 bool is_form_word(std::string_view text);
-/// What a policy sees: the wishes in the order of the fields' names, and the form, "city=oslo
-/// name=ann: name= city=>".
+/// What a policy sees: the wanted values, ordered by field name, and the form, "city=oslo name=ann:
+/// name= city=>".
 std::string view_of(const Form& form);
 
 }  // namespace rollcall::task

@@ -11,7 +11,7 @@
 namespace rollcall::task {
 namespace {
 
-constexpr std::int64_t kLargest = 64;  // rows and columns
+constexpr std::int64_t kLargest = 64;  // most rows, and most columns
 
 std::size_t index_of(const Grid& grid, Place place) {
   return std::size_t(place.row * grid.width() + place.column);

@@ -1,4 +1,4 @@
-// Maps of letters with a place on them: what the worlds of grids are made of, and how a policy sees
+// Maps made of letters with a marked place: the data of grid worlds, and what a policy sees of
 // them.
 #pragma once
 
@@ -29,23 +29,24 @@ struct Grid {
   bool has(Place place) const;
   char& at(Place place) { return rows[std::size_t(place.row)][std::size_t(place.column)]; }
   char at(Place place) const { return rows[std::size_t(place.row)][std::size_t(place.column)]; }
-  std::optional<Place> find(char cell) const;  ///< the first one, by rows
+  std::optional<Place> find(char cell) const;  ///< the first one, row by row
   bool operator==(const Grid&) const = default;
 };
 
-/// A place on a map. As a text: the rows with a slash between two, the row and the column, "..G/#.. 0 1".
+/// A place on a map. As a string: the rows separated by slashes, then the place's row and column,
+/// "..G/#.. 0 1".
 struct Position {
   Grid grid;
   Place place;
   bool operator==(const Position&) const = default;
 };
 std::string text_of(const Position& position);
-/// Nothing for a text that is no position on a map of at most 64 by 64 of these cells.
+/// Nothing if the text is not a position on a map of at most 64 by 64 of these cells.
 std::optional<Position> read_position(std::string_view text, std::string_view cells);
-/// What a policy sees: the map with @ in the place, and > after it.
+/// What a policy sees: the map with @ at the place, and > after it.
 std::string view_of(const Position& position);
 
-/// Steps from each place to `goal` over cells of `passable`, by rows; -1 where there is no way. The
+/// Steps from each place to `goal` over cells in `passable`, row by row; -1 if there is no way. The
 /// goal itself may be any cell.
 std::vector<std::int64_t> steps_to(const Grid& grid, Place goal, std::string_view passable);
 /// The first direction, in the order of kDirections, that shortens the way from `place`; nothing if

@@ -1,4 +1,4 @@
-// Which number is meant, to be found by guesses.
+// A secret number, to be found by guessing.
 #include "task/worlds/number_dialogue.hpp"
 
 #include "base/text/foreign_json.hpp"

@@ -11,7 +11,7 @@
 namespace rollcall::task {
 namespace {
 
-constexpr std::int64_t kSide = 3;  // of a room, in cells
+constexpr std::int64_t kSide = 3;  // length of a room's side, in cells
 constexpr const char* kRules =
     "You (@) walk over a map whose rows are separated by slashes. A dot is free, # is a wall, G is the goal, small letters are keys and capital letters from A to F are doors. You "
     "take a key by walking onto it, and only then the door with its letter lets you through. Say one word a turn and nothing else: up, right, down or left. You are shown the map "

@@ -1,4 +1,4 @@
-// Shops in which what is wished for is to be found and bought.
+// Shops in which the wanted thing is to be found and bought.
 #include "task/worlds/shop.hpp"
 
 #include "base/numbers/random.hpp"
@@ -50,12 +50,12 @@ std::optional<Ware> read_ware(const json& list) {
 
 json list_of(const Ware& ware) { return json::array({ware.colour, ware.size, ware.kind}); }
 
-/// Level n: n wares, of which about half are of the kind that is wished for.
+/// Level n: n wares, about half of them of the wanted kind.
 std::optional<Item> draw_shop(const TaskSection& section, std::int64_t level, Draws& draws) {
   Shop shop;
   shop.wish = {std::string(draws.one_of(kColours)), std::string(draws.one_of(kSizes)),
                std::string(draws.one_of(kKinds))};
-  std::int64_t fits = 0;  // number of the first one of the kind
+  std::int64_t fits = 0;  // number of the first ware of the wanted kind
   for (std::int64_t number = 1; number <= level; ++number) {
     const std::string kind = draws.chance(2) ? shop.wish.kind : std::string(draws.one_of(kKinds));
     if (kind == shop.wish.kind && fits == 0) fits = number;

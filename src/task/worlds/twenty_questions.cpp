@@ -1,4 +1,4 @@
-// Which of several things is meant, to be found by questions that are answered with yes or no.
+// One secret thing among several, to be found by yes-or-no questions.
 #include "task/worlds/twenty_questions.hpp"
 
 #include "base/text/foreign_json.hpp"

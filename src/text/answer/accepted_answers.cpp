@@ -13,7 +13,8 @@ namespace {
 
 constexpr char kMark = '\x1e';
 
-/// The texts of a JSON list, if it has nothing but texts and at least `fewest` of them; else empty.
+/// The strings in a JSON list, if it holds nothing but strings and at least `fewest` of them; else
+/// empty.
 std::vector<std::string> listed(std::string_view text, std::size_t fewest) {
   const auto begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || text[begin] != '[' ||

@@ -1,5 +1,5 @@
-// Forms in which the same question may be asked. Each says how the answer should look and how it is
-// read.
+// Forms in which the same question may be asked. Each form says what the answer should look like
+// and how it is read.
 #pragma once
 
 #include <string>
@@ -11,33 +11,34 @@ namespace rollcall::text {
 /// A row of the table in answer_form.cpp.
 struct AnswerForm {
   const char* name;
-  /// The end of the question, which no other form has. Null if the question is asked unchanged.
+  /// The end of the question, which is different for every form. Null if the question is asked
+  /// unchanged.
   const char* instruction;
   const char* opening;  ///< the beginning of every answer, which is given with the question
-  /// The rule that finds the answer, a row of extract.cpp. Null for the rule that questions without
-  /// forms have.
+  /// The rule that finds the answer, a row in extract.cpp. Null for the rule that questions without
+  /// forms use.
   const char* extract;
   std::vector<std::string_view>
-      marks{};  ///< texts that an answer has exactly once each after the opening
+      marks{};  ///< strings that each occur exactly once in an answer, after the opening
   /// A worked answer after the opening, with {reasoning} and {answer}. Null for the task's solution
-  /// as it is.
+  /// unchanged.
   const char* worked = nullptr;
 };
 
 const std::vector<AnswerForm>& answer_forms();
-/// Throws ConfigError for an unknown name, with the nearest known one.
+/// Throws ConfigError for an unknown name, naming the nearest known one.
 const AnswerForm& find_answer_form(const std::string& name);
 
 std::string asked_in(const AnswerForm& form, std::string_view question);
 /// Whether a question was asked in a form, which must have an instruction.
 bool is_asked_in(const AnswerForm& form, std::string_view asked);
 
-/// A task's worked solution in the form. Its reasoning is the text before `marker`, and its answer
-/// the text after it. A solution without the marker is both, so that the reasoning is a draft of
-/// the answer.
+/// A task's worked solution in this form. Its reasoning is the text before `marker`, and its answer
+/// the text after it. A solution without the marker serves as both, so that the reasoning is a
+/// draft of the answer.
 std::string worked_in(const AnswerForm& form, std::string_view solution, std::string_view marker);
 
-/// Share of the form's marks, in [0, 1], that are in the response exactly once. 1 for a form
+/// Fraction of the form's marks, in [0, 1], that occur exactly once in the response. 1 for a form
 /// without marks.
 double share_of_marks(const AnswerForm& form, std::string_view response);
 

@@ -1,5 +1,5 @@
-// Matches within a limit of work. PCRE2 calls a function between all items of a pattern, which
-// counts them; PCRE2's own limits only apply to one starting point each.
+// Matches within a limit on work. PCRE2 calls a function between all items of a pattern, which
+// counts them; PCRE2's own limits apply only to each starting point separately.
 #include "text/answer/answer_pattern.hpp"
 
 #include "base/errors/error.hpp"
@@ -15,7 +15,7 @@ namespace rollcall::text {
 namespace {
 
 // Items of the pattern that may be tried on one response. They take about 20 ms, and a sensible
-// pattern needs a thousandth of them.
+// pattern needs a thousandth of that.
 constexpr std::int64_t kMostItems = 1'000'000;
 constexpr std::uint32_t kMostBacktracks = 100'000;  // backtracking steps per starting point
 constexpr std::uint32_t kMostHeap_KiB = 16 * 1024;

@@ -12,7 +12,7 @@ namespace rollcall::text {
 /// A compiled pattern. It does not change, so that threads may share it.
 class AnswerPattern {
  public:
-  /// Throws ConfigError that says what is wrong and at which character.
+  /// Throws ConfigError, which says what is wrong and at which character.
   explicit AnswerPattern(const std::string& pattern);
   ~AnswerPattern();
   AnswerPattern(const AnswerPattern&) = delete;

@@ -34,8 +34,8 @@ void skip_one_of(std::string_view& s, std::string_view wanted) {
   if (!s.empty() && wanted.find(s.front()) != std::string_view::npos) s.remove_prefix(1);
 }
 
-/// Length in bytes of the valid printable character with which `s` begins; 0 if there is none. The
-/// ranges are from table 3-7 of the Unicode standard.
+/// Length in bytes of the valid printable character at the beginning of `s`; 0 if there is none.
+/// The ranges are from table 3-7 of the Unicode standard.
 std::size_t printable_length(std::string_view s) {
   const auto byte = [&](std::size_t i) {
     return i < s.size() ? static_cast<unsigned char>(s[i]) : 0;
@@ -80,7 +80,7 @@ std::optional<MarkedAnswer> find_marked_answer(std::string_view text, std::strin
 }
 
 std::string normal_answer(std::string_view answer) {
-  // U+2212, which models often write for a minus
+  // U+2212, which models often write as a minus
   constexpr std::string_view kMinus = "\xE2\x88\x92";
   const std::string_view given = trim(answer);
   const std::size_t minus = given.starts_with(kMinus) ? 0

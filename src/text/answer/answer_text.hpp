@@ -1,4 +1,4 @@
-// What tasks and verifiers both read in a text: the final answer after a marker, its normal form,
+// What both tasks and verifiers read from a text: the final answer after a marker, its normal form,
 // and how much of the text is printable.
 #pragma once
 
@@ -10,8 +10,8 @@ namespace rollcall::text {
 
 std::string_view trim(std::string_view text);  ///< without ASCII white space at both ends
 
-/// The first `limit` bytes of a text, without part of a character at their end. "..." follows if
-/// something is left out.
+/// The first `limit` bytes of a text, without a partial character at the end. "..." follows if
+/// anything is left out.
 std::string cut(std::string_view text, std::size_t limit);
 
 /// A final answer within a text. Both views point into it.
@@ -21,8 +21,8 @@ struct MarkedAnswer {
   bool reaches_end = false;    ///< no line break follows, so that a token limit may have cut it
 };
 
-/// The answer after the last `marker` of `text`; nothing without a marker. If `marker` is empty,
-/// the answer is the whole trimmed text.
+/// The answer after the last `marker` of `text`; nothing if there is no marker. If `marker` is
+/// empty, the answer is the whole trimmed text.
 std::optional<MarkedAnswer> find_marked_answer(std::string_view text, std::string_view marker);
 
 /// The form in which answers are compared. A decimal number becomes its shortest spelling, even
@@ -31,8 +31,8 @@ std::optional<MarkedAnswer> find_marked_answer(std::string_view text, std::strin
 /// not rounded.
 std::string normal_answer(std::string_view answer);
 
-/// Share of bytes, in [0, 1], that belong to printable characters, which are newline, tab,
-/// U+0020..U+007E and, in valid UTF-8, U+00A0 and above. 0 for an empty text.
+/// Fraction of bytes, in [0, 1], that belong to printable characters: newline, tab, U+0020..U+007E
+/// and, in valid UTF-8, U+00A0 and above. 0 for an empty text.
 double printable_share(std::string_view text);
 
 }  // namespace rollcall::text

@@ -1,4 +1,4 @@
-// Goes over the bytes once. Characters beyond ASCII have a kind by their code points.
+// Goes over the bytes once. The kind of a non-ASCII character depends on its code point.
 #include "text/answer/answer_tokens.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -12,7 +12,7 @@ namespace rollcall::text {
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
-constexpr std::size_t kMostQuoted = 200;  // bytes of a quotation between apostrophes
+constexpr std::size_t kMostQuoted = 200;  // bytes in a quotation between apostrophes
 
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -47,8 +47,8 @@ struct Range {
   Kind kind;
 };
 
-/// Characters that are not letters, in ascending order. Others are letters from U+00C0 on, and
-/// signs below that unless they are ASCII.
+/// Characters that are not letters, in ascending order. Other characters are letters from U+00C0
+/// on, and signs below that unless they are ASCII.
 constexpr Range kCharacters[] = {{'!', '!', Kind::stop},
                                  {'"', '"', Kind::quote},
                                  {'$', '$', Kind::currency},
@@ -154,7 +154,7 @@ constexpr auto kAscii = [] {
 
 Kind kind_of(char32_t c) { return c < kAscii.size() ? kAscii[c] : looked_up(c); }
 
-/// For each position of an opening brace, the position after the brace that closes it. 0 where no
+/// For each position of an opening brace, the position after the brace that closes it. 0 if no
 /// brace closes it, and at all other positions. A brace after a backslash does not count.
 std::vector<std::size_t> matched_braces(std::string_view s) {
   std::vector<std::size_t> closing(s.size(), 0), open;
@@ -171,14 +171,14 @@ std::vector<std::size_t> matched_braces(std::string_view s) {
   return closing;
 }
 
-/// A mark that closes a formula. A search for it that failed once is not repeated further on in the
-/// text, so that all searches together stay linear.
+/// A mark that closes a formula. Once a search for it has failed, it is not repeated further on in
+/// the text, so that all searches together stay linear.
 class ClosingMark {
  public:
   explicit ClosingMark(std::string_view mark) : mark_(mark) {}
 
-  /// The mark's first position at or after `from`; kNone if the text has none there. Calls come
-  /// with ascending `from`.
+  /// The mark's first position at or after `from`; kNone if the text has none there. Calls must
+  /// have ascending `from`.
   std::size_t find(std::string_view text, std::size_t from) {
     const std::size_t found = is_missing_ ? kNone : text.find(mark_, from);
     is_missing_ = found == kNone;
@@ -190,8 +190,8 @@ class ClosingMark {
   bool is_missing_ = false;
 };
 
-/// Tells the apostrophes that quote from those within words. A quotation ends with its line at the
-/// latest.
+/// Distinguishes apostrophes that quote from those within words. A quotation ends at the latest
+/// with its line.
 class Apostrophes {
  public:
   explicit Apostrophes(std::string_view text) : s_(text) {}
@@ -213,8 +213,8 @@ class Apostrophes {
     if (begins_word(at)) return double_ = line_from(at + 2).find("''") != kNone;
     return std::exchange(double_, false);
   }
-  /// To be called at each backtick. Two of them open a quotation of TeX, ``quoted'', which two
-  /// apostrophes close, if no other backticks follow on the line.
+  /// Called at each backtick. Two of them open a TeX quotation, ``quoted'', which two apostrophes
+  /// close, if no other backticks follow on the line.
   void read_backtick(std::size_t at) {
     const std::string_view line = line_from(at);
     double_ = double_ || (line.find_first_not_of('`') == 2 && line.find('`', 2) == kNone &&
@@ -236,7 +236,7 @@ class Apostrophes {
                                           // apostrophe, or with two
 };
 
-/// Whether a command of LaTeX, named without its backslash, draws an ornament.
+/// Whether a LaTeX command, named without its backslash, draws an ornament.
 bool is_ornament(std::string_view name) {
   for (const std::string_view sign :
        {"checkmark", "square", "blacksquare", "qed", "Box", "blacklozenge", "QED", "qedsymbol"})
@@ -344,7 +344,7 @@ class Scanner {
     take(Kind::command, end);
   }
 
-  /// A dollar opens a formula, by the rules with which Pandoc tells formulas from prices: no space
+  /// A dollar opens a formula, by the rules that Pandoc uses to tell formulas from prices: no space
   /// after the first dollar and before the second one, and no digit after the second one. A space
   /// on both inner sides is accepted as well.
   void dollar() {
@@ -363,7 +363,7 @@ class Scanner {
     take(Kind::currency, at_ + 1);
   }
 
-  /// Signs of emphasis are at the edge of a word. Between two operands they are arithmetic or an
+  /// Emphasis marks are at the edge of a word. Between two operands they are arithmetic or an
   /// index.
   void emphasis() {
     std::size_t end = at_;
@@ -388,7 +388,7 @@ class Scanner {
     take(arithmetic ? Kind::sign : Kind::mark, end);
   }
 
-  /// The end of the HTML tag here that only changes how text looks; 0 if there is no such tag here.
+  /// The end of an HTML tag here that only changes how text looks; 0 if there is no such tag here.
   std::size_t tag_end() const {
     std::size_t end = at_ + (at(at_ + 1) == '/' ? 2 : 1);
     const std::size_t name = end;

@@ -11,10 +11,10 @@ namespace rollcall::text {
 enum class Kind : unsigned char {
   word,     ///< letters of any script, with digits, apostrophes and hyphens within
   number,   ///< digits with points and commas between them
-  formula,  ///< text between dollars, in \( \) or \[ \], or in an environment of LaTeX
-  command,  ///< a command of LaTeX with its arguments
-  mark,     ///< a mark of Markdown for emphasis, code, a heading or a quotation
-  bullet,   ///< the beginning of an item of a list
+  formula,  ///< text between dollars, in \( \) or \[ \], or in a LaTeX environment
+  command,  ///< a LaTeX command with its arguments
+  mark,     ///< a Markdown mark for emphasis, code, a heading or a quotation
+  bullet,   ///< the beginning of a list item
   hashes,   ///< ####, which GSM8K puts before answers
   line,     ///< a line break
   stop,     ///< . ! ? and similar signs
@@ -27,7 +27,7 @@ enum class Kind : unsigned char {
   quote,
   equals,    ///< = and similar signs, also "approximately equal"
   arrow,     ///< an arrow to the right
-  currency,  ///< a sign of a currency, also a dollar that does not begin a formula
+  currency,  ///< a currency sign, including a dollar that does not begin a formula
   ornament,  ///< a picture, a tick, or the end of a proof
   sign,      ///< any other character
 };

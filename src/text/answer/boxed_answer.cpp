@@ -1,4 +1,4 @@
-// Goes from the last box backwards, as long as the text between two boxes joins them.
+// Goes backwards from the last box, as long as the text between two boxes joins them.
 #include "text/answer/boxed_answer.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -11,7 +11,7 @@ namespace rollcall::text {
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
-constexpr std::size_t kMostBoxes = 20;     // boxes of one answer
+constexpr std::size_t kMostBoxes = 20;     // boxes in one answer
 constexpr std::size_t kMostBetween = 200;  // bytes between two boxes of one answer
 
 struct Box {
@@ -89,7 +89,7 @@ bool concludes(std::string_view word) {
              "we",    "yields",    "finally", "total",   "sum",     "to",     "from",     "than"});
 }
 
-/// The mark that joins two boxes with a text between them; empty if they are not pieces of one
+/// The mark that joins two boxes with text between them; empty if they are not pieces of one
 /// answer.
 std::string_view joint(std::string_view between) {
   if (between.size() > kMostBetween) return {};

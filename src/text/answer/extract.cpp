@@ -19,7 +19,7 @@ namespace {
 
 using Found = std::optional<Extracted>;
 
-// U+2212, which models often write for a minus
+// U+2212, which models often write as a minus
 constexpr std::string_view kMinus = "\xE2\x88\x92";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -45,8 +45,8 @@ std::string without(std::string_view text, std::string_view unwanted) {
   return kept;
 }
 
-/// Whether a minus is right before byte `at` that is not between two operands. "12-5" ends in 5,
-/// and "= -5" in -5.
+/// Whether there is a minus right before byte `at` that is not between two operands. "12-5" ends in
+/// 5, and "= -5" in -5.
 bool is_negative(std::string_view s, std::size_t at) {
   std::string_view before = s.substr(0, at);
   if (before.ends_with('$')) before.remove_suffix(1);
@@ -98,7 +98,7 @@ bool is_hedged(std::string_view s, std::size_t at, std::size_t end) {
 }
 
 /// Whether the digits at byte `at` are the end of a time or ratio, with a colon and a digit before
-/// them. They are not a number alone.
+/// them. They are not a number by themselves.
 bool is_in_ratio(std::string_view s, std::size_t at) {
   return at >= 2 && s[at - 1] == ':' && is_digit(s[at - 2]);
 }
@@ -123,9 +123,10 @@ Found last_number(std::string_view response, bool finished) {
 }
 
 // Both rules of GSM8K follow lm-evaluation-harness, lm_eval/tasks/gsm8k/gsm8k.yaml (filters
-// strict-match and flexible-extract, regexes_to_ignore), except that two answers are not rewarded:
-// the last #### counts and not the first, and "41 or 42" is not an answer. A match also counts if
-// the token limit cut the response, unless it reaches the cut, where a digit may be missing.
+// strict-match and flexible-extract, regexes_to_ignore), except that offering two answers is not
+// rewarded: the last #### counts and not the first, and "41 or 42" is not an answer. A match also
+// counts if the token limit cut the response, unless it reaches the cut, where a digit may be
+// missing.
 Found gsm8k_number(std::string_view response, std::size_t begin, std::size_t end, bool finished) {
   std::string number = without(response.substr(begin, end - begin), ",$");
   if (number.ends_with('.')) number.pop_back();

@@ -1,4 +1,4 @@
-// Finds the answer within a response by a named rule.
+// Finds the answer in a response by a named rule.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ struct Extracted {
 class Extractor {
  public:
   /// `rule` is a row of the table, or "regex:PATTERN". `marker` is what the rule "marker" looks
-  /// for. Throws ConfigError for an unknown rule, with the nearest known one, and for a wrong
+  /// for. Throws ConfigError for an unknown rule, naming the nearest known one, and for an invalid
   /// pattern.
   explicit Extractor(const std::string& rule, std::string marker = {});
   const std::string& rule() const { return rule_; }
@@ -38,7 +38,7 @@ class Extractor {
   std::string shown() const;  ///< the rule with its marker, for results
 
   /// `finished`: the response was not cut by the token limit. All rules except whole and regex
-  /// leave closed thoughts out (thoughts.hpp). Accepts any bytes, and does not throw.
+  /// ignore closed thoughts (thoughts.hpp). Accepts any bytes, and does not throw.
   std::optional<Extracted> find(std::string_view response, bool finished) const;
 
  private:

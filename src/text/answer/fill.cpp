@@ -1,4 +1,4 @@
-// Goes over the text once. Special tokens are those that decode to an empty text.
+// Goes over the text once. Special tokens are those that decode to an empty string.
 #include "text/answer/fill.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::string without_special(const Tokenizer& tokenizer, std::string text,
   std::vector<std::string> spellings(marks.begin(), marks.end());
   text = without_marks(text, spellings);
   for (bool plain = false;;) {
-    // A normalizer may make a special token of a text that is spelt in another way than the token.
+    // A normalizer may turn text into a special token that is spelt differently.
     bool spelt_out = false, otherwise = false;
     for (const std::int32_t token : tokenizer.encode(text)) {
       const auto one = std::span(&token, 1);

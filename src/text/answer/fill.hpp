@@ -1,4 +1,4 @@
-// Puts texts into places of another text, and removes from them what must not come in.
+// Fills places in a text with other text, and removes from that what must not get in.
 #pragma once
 
 #include "text/tokenizer/tokenizer.hpp"
@@ -14,17 +14,16 @@ struct Place {
   std::string_view text;
 };
 
-/// The text with its places filled. A text that is put in may contain the name of a place, which is
-/// not filled again.
+/// The text with its places filled. If inserted text contains the name of a place, that place is
+/// not filled in turn.
 std::string filled(std::string_view text, std::span<const Place> places);
 
-/// The text without the marks, in any case of ASCII letters, and without marks that come together
-/// when others are removed. Takes time linear in the text.
+/// The text without the marks, regardless of ASCII case, and without marks that form when others
+/// are removed. Takes time linear in the length of the text.
 std::string without_marks(std::string_view text, std::span<const std::string> marks);
 
 /// The text without the special tokens that it spells out, without `marks`, and without those that
-/// come together when others are removed. It then can neither end a turn nor begin another
-/// speaker's.
+/// form when others are removed. It can then neither end a turn nor begin another speaker's.
 std::string without_special(const Tokenizer& tokenizer, std::string text,
                             std::span<const std::string> marks = {});
 

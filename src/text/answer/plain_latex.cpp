@@ -1,4 +1,4 @@
-// Replaces commands by a table. The braces around their arguments are removed with them.
+// Replaces commands by means of a table. The braces around their arguments are removed with them.
 #include "text/answer/plain_latex.hpp"
 
 #include "text/answer/answer_text.hpp"

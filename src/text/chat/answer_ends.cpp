@@ -1,4 +1,4 @@
-// End tokens are looked for in texts as a tokenizer spells them.
+// Looks in text for end tokens as a tokenizer spells them.
 #include "text/chat/answer_ends.hpp"
 
 #include "base/errors/error.hpp"

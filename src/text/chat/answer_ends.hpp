@@ -21,7 +21,8 @@ class AnswerEnds {
     std::size_t begin, end;
   };
 
-  /// Takes the end tokens of the files. Texts around an answer are empty until learn() is called.
+  /// Takes the end tokens from the files. The text around an answer is empty until learn() is
+  /// called.
   explicit AnswerEnds(const TextFiles& files);
 
   /// Learns what the template puts around an answer from three texts of one conversation: the
@@ -30,32 +31,32 @@ class AnswerEnds {
   void learn(std::string_view question, std::string_view open, std::string_view answered,
              std::string_view answer);
 
-  /// What the template puts before an answer where the assistant is to speak.
+  /// What the template puts before an answer when the assistant is to speak.
   const std::string& head() const { return head_; }
   /// What the template puts after an answer, up to the special token that ends it. If it is empty,
   /// the template does not end answers, and the tokenizer's eos does.
   const std::string& text() const { return text_; }
-  /// What the template ends an answer with, if that is a special token but no end token of the
+  /// What the template ends an answer with, if that is a special token but not an end token of the
   /// model, so that sampling would not stop there. Else empty.
   const std::string& unknown_end() const { return unknown_end_; }
   /// What to set so that sampling stops at unknown_end(), in one sentence. Empty if nothing has to
   /// be set, or one of `stops` stops there.
   std::string missing_end(const std::vector<std::string>& stops) const;
 
-  /// The first end token that is spelt out in text[from..to). If there is none and `any_special`, a
-  /// special token before which there is only white space. If `to` is `from`, it is not known where
+  /// The first end token that is spelt out in text[from..to). If there is none and `any_special` is
+  /// set, a special token preceded only by white space. If `to` is `from`, it is not known where
   /// the next turn begins, and only white space may come before the end token.
   Closing find(std::string_view text, std::size_t from, std::size_t to, bool any_special) const;
   /// The tokens of an answer without the end token that closes it.
   std::span<const std::int32_t> spoken(std::span<const std::int32_t> tokens) const;
 
  private:
-  /// How the special token is spelt with which the text begins; empty if it begins with none.
+  /// The spelling of the special token that the text begins with; empty if it begins with none.
   std::string special_at(std::string_view text) const;
 
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::vector<std::int32_t> end_tokens_;
-  std::vector<std::string> end_texts_;  // texts of the end tokens that a text can spell
+  std::vector<std::string> end_texts_;  // spellings of the end tokens that text can spell out
   std::string head_, text_, unknown_end_;
   std::optional<std::int32_t> unknown_token_;  // the token of unknown_end_
 };

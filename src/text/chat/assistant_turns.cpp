@@ -1,4 +1,5 @@
-// Replaces the words of a turn by marks, and finds the turn between the text that does not change.
+// Replaces the words of a turn with marks, and finds the turn between the parts of the text that do
+// not change.
 #include "text/chat/assistant_turns.hpp"
 
 #include "base/errors/error.hpp"
@@ -23,8 +24,8 @@ std::string mark_that_is_not_in(std::string_view text, std::string_view name) {
   }
 }
 
-/// The message with marks in place of what it says. After each mark comes the number, from 0, of
-/// the words that the mark replaces.
+/// The message with marks in place of what it says. Each mark is followed by the number, counted
+/// from 0, of the words that it replaces.
 Message marked(Message message, const std::string& mark) {
   std::size_t number = 0;
   each_said(message, [&](std::string_view, std::string& words) {
@@ -51,15 +52,15 @@ std::vector<Mark> marks_in(std::string_view text, const std::string& mark) {
 }
 
 /// The index of a turn's last mark, among the marks of the whole conversation (`whole`) and among
-/// those of the conversation that ends with the turn (`alone`; npos without such a text).
+/// those of the conversation that ends with the turn (`alone`; npos if there is no such text).
 struct LastMark {
   std::size_t whole = 0, alone = std::string::npos;
 };
 
 /// Finds which marks belong to the turn itself. A template may repeat the name of a function where
-/// it shows the result, and may show in the last turn what it leaves out in earlier ones, so that
-/// marks are compared by their words. The turn lasts as long as the marks of the whole are in the
-/// order of `alone`, or, if that is empty, as long as no mark is repeated.
+/// it shows the result, and may show in the last turn what it leaves out in earlier ones, so marks
+/// are compared by their words. The turn lasts for as long as the marks of the whole come in the
+/// order of `alone` or, if that is empty, for as long as no mark is repeated.
 LastMark last_mark(const std::vector<Mark>& whole, const std::vector<Mark>& alone) {
   LastMark last;
   std::size_t next = 0;
@@ -104,7 +105,7 @@ class Search {
         mark_(mark_that_is_not_in(text, "MarkedWords")),
         next_mark_(mark_that_is_not_in(text, "WordsBehind")) {}
 
-  /// Adds the turn of a message. It has several stretches if others speak within it.
+  /// Adds the turn of a message. It has several stretches if others speak in between.
   void add(std::size_t i, std::vector<AssistantTurn>& turns) const {
     std::vector<Message> changed(messages_.begin(), messages_.end());
     changed[i] = marked(messages_[i], mark_);
@@ -172,23 +173,23 @@ class Search {
 
   /// The beginning of what the speaker says; npos if it cannot be found. `before` is the rendered
   /// text before the first mark, `words` the end of the turn's words, and `done` the end of the
-  /// turn before.
+  /// previous turn.
   std::size_t begin_of(std::size_t i, std::size_t done, const std::string& before,
                        std::size_t words) const {
     const auto given = rendered(messages_.first(i), true);
     const std::size_t same = std::min(common_prefix(text_, before), words);
     if (given && given->size() >= done && given->size() <= words && text_.starts_with(*given))
       return after_head(given->size(), same);
-    // The text before is not the one with which the assistant was asked. So the head of the turn is
-    // looked for after the end of the turn before it.
+    // The text before is not the text that the assistant was asked with. So the head of the turn is
+    // looked for after the end of the previous turn.
     if (same < done) return std::string::npos;
     const std::string head = head_of(i, given.has_value());
     const std::string_view said = text_.substr(done, words - done);
     if (const std::size_t at = head.empty() ? std::string::npos : said.rfind(head, same - done);
         at != std::string::npos)
       return after_head(done + at + head.size(), same);
-    // The head is not the usual one. The text after it is learnt, which for a call is all that the
-    // template shows of the call.
+    // The head is not the usual one. The text after it is trained on; for a call, that is
+    // everything that the template shows of the call.
     const bool calls = has_calls(messages_[i]);
     if (same == before.size() && !calls) return same;
     if (const auto at = calls && same == before.size() ? before_call(i, done, same) : std::nullopt)
@@ -220,8 +221,8 @@ class Search {
   }
 
   /// The beginning of a call whose function's name is at byte `words`. It is the byte at which an
-  /// answer in place of the call would begin. The thought is left out if the template refuses it
-  /// beside an answer.
+  /// answer in place of the call would begin. The thought is left out if the template does not
+  /// accept it next to an answer.
   std::optional<std::size_t> before_call(std::size_t i, std::size_t done, std::size_t words) const {
     std::vector<Message> changed(messages_.begin(), messages_.end());
     for (const bool keeps_thought : {true, false}) {
@@ -237,8 +238,8 @@ class Search {
     return std::nullopt;
   }
 
-  /// The head of the turn of message `i`: what the template puts between the message before and the
-  /// turn's words.
+  /// The head of the turn of message `i`: what the template puts between the previous message and
+  /// the turn's words.
   std::string head_of(std::size_t i, bool can_be_asked) const {
     if (i == 0 || !can_be_asked) return usual_.head;
     std::vector<Message> changed(messages_.begin(), messages_.begin() + std::ptrdiff_t(i));
@@ -253,7 +254,7 @@ class Search {
     return shown.substr(shown.find('x', at + mark_.size()) + 1);
   }
 
-  /// The text with the words of `words` in place of their marks.
+  /// The text with marks replaced by their words from `words`.
   std::string unmarked(std::string_view shown, const std::vector<std::string>& words) const {
     std::string text(shown);
     for (std::size_t number = 0; number < words.size(); ++number) {
@@ -281,7 +282,8 @@ class Search {
     if (!usual_.end.empty() && after.starts_with(usual_.end)) {
       turn.tail = turn.next = turn.words + usual_.end.size();
     } else if (const auto next = next_speaker(turn.message, changed, mark)) {
-      // After a call in the last message, a head is shown only if the template begins the result.
+      // After a call in the last message, a head is shown only if the template already begins the
+      // result.
       const bool is_shown = after.starts_with(
           std::string_view(next->before).substr(0, next->head + (is_last ? 1 : 0)));
       if (!is_last)
@@ -294,7 +296,7 @@ class Search {
   /// The text between a turn's words and those of the next message.
   struct Next {
     std::string before;
-    std::size_t head = 0;  ///< byte of `before` with which the next speaker's part begins; its size
+    std::size_t head = 0;  ///< byte of `before` at which the next speaker's part begins; its size
                            ///< if that is not known
   };
 
@@ -331,8 +333,8 @@ class Search {
     return next;
   }
 
-  /// What the template puts before a message that comes twice, without what it puts after a
-  /// message. `twice` has it once, as its last message.
+  /// What the template puts before a message that comes twice in a row, without what it puts after
+  /// a message. `twice` has the message once, at its end.
   std::string head_of_second(std::vector<Message> twice) const {
     twice.push_back(twice.back());
     const auto shown = rendered(twice, false);

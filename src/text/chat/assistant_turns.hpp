@@ -1,4 +1,4 @@
-// Finds the assistant's turns in the text that a chat template makes of a conversation.
+// Finds the assistant's turns in the text that a chat template makes from a conversation.
 #pragma once
 
 #include "text/chat/conversation.hpp"
@@ -16,10 +16,10 @@ namespace rollcall::text {
 struct AssistantTurn {
   std::size_t message = 0;  ///< index of the message
   /// The beginning of the assistant's own words. The head of the turn is before it: the model is
-  /// given the head, and does not learn it.
+  /// given the head, and is not trained on it.
   std::size_t begin = 0;
-  /// The end of the assistant's last words. If it calls a function, only the function's name is
-  /// words.
+  /// The end of the assistant's last words. If it calls a function, only the function's name counts
+  /// as words.
   std::size_t words = 0;
   /// The end of all that the assistant says: after the rest of a call, or else equal to `words`.
   std::size_t end = 0;
@@ -30,21 +30,21 @@ struct AssistantTurn {
   std::size_t next = 0;
 };
 
-/// What the template puts around the answer to a question: the head before it, where the assistant
+/// What the template puts around the answer to a question: the head before it, when the assistant
 /// is to speak, and the end after it.
 struct UsualTurn {
   std::string head, end;
 };
 
-/// Gives the text of messages, with the head of the assistant's next turn if `open`. Throws
+/// Returns the text of messages, with the head of the assistant's next turn if `open`. Throws
 /// InputError if the template refuses them.
 using RenderMessages = std::function<std::string(std::span<const Message> messages, bool open)>;
 
 /// Finds the turns in `text`, which is render(messages, false). A template may strip what is said,
-/// drop or move thoughts, or show earlier turns in another way, so that no turn can be looked for
-/// by its words. Instead each one is rendered again with marks in place of what its speaker says,
-/// and what is before and after the marks is before and after the words. Throws InputError for a
-/// turn that the template leaves out, or that changes how the template shows the others.
+/// drop or move thoughts, or show earlier turns differently, so that no turn can be looked up by
+/// its words. Instead each one is rendered again with marks in place of what its speaker says, and
+/// what is before and after the marks is before and after the words. Throws InputError for a turn
+/// that the template leaves out, or that changes how the template shows the others.
 std::vector<AssistantTurn> assistant_turns(std::string_view text, std::span<const Message> messages,
                                            const UsualTurn& usual, const RenderMessages& render);
 

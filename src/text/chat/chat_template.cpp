@@ -1,4 +1,4 @@
-// Parses and renders templates, and throws their faults with line and column.
+// Parses and renders templates, and reports their faults with line and column.
 #include "text/chat/chat_template.hpp"
 
 #include "base/errors/error.hpp"

@@ -10,7 +10,7 @@
 
 namespace rollcall::text {
 
-/// Limits on a rendering, since a template is foreign code. Real templates need far less.
+/// Limits on rendering, since a template is foreign code. Real templates need far less.
 struct TemplateLimits {
   std::int64_t steps = 10'000'000;             ///< nodes that are evaluated
   std::int64_t bytes = std::int64_t(1) << 28;  ///< of the output and of all values at one time
@@ -26,13 +26,13 @@ class ChatTemplate {
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
 
-  /// The text that the template makes. `variables` is an object whose members (messages, tools,
+  /// The text that the template produces. `variables` is an object whose members (messages, tools,
   /// add_generation_prompt, bos_token, ...) are the template's global variables. Rendering follows
   /// transformers' sandbox: trim_blocks and lstrip_blocks are on, tojson does not escape HTML, and
   /// there are raise_exception, strftime_now, break and continue. As there, messages, tools and
   /// documents are none and add_generation_prompt is false unless they are given, and messages are
   /// read as template_messages() says. The environment variable SOURCE_DATE_EPOCH, in seconds since
-  /// 1970, sets the time of strftime_now. Throws InputError with line and column for a wrong
+  /// 1970, sets the time of strftime_now. Throws InputError with line and column for an invalid
   /// operation, for the template's own raise_exception, or if a limit is reached.
   std::string render(const nlohmann::ordered_json& variables,
                      const TemplateLimits& limits = {}) const;

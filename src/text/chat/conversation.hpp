@@ -10,7 +10,7 @@
 
 namespace rollcall::text {
 
-/// An object with a role. Its content is a text, a list of parts ({"type": "text", "text": ...}),
+/// An object with a role. Its content is a string, a list of parts ({"type": "text", "text": ...}),
 /// null, or missing. Other keys (tool_calls, reasoning_content, name, tool_call_id, ...) are given
 /// to the template as they are. Keys keep their order, because templates print objects.
 using Message = nlohmann::ordered_json;
@@ -27,9 +27,9 @@ bool is_said_by(const Message& message, std::string_view role);
 /// The keys under which a message may have its speaker's thoughts. Templates read any of them.
 inline constexpr const char* kThoughtKeys[] = {"reasoning_content", "reasoning", "thinking"};
 
-/// Calls `change` with the key and the text of everything that the message's speaker says. The
-/// order is: thoughts (reasoning_content, reasoning, thinking), the content or its text parts, and
-/// the names of the functions that are called. Blank texts are left out.
+/// Calls `change` with the key and the text of everything that the message's speaker says, in this
+/// order: thoughts (reasoning_content, reasoning, thinking), the content or its text parts, and the
+/// names of the functions that are called. Blank strings are left out.
 template <class Change>
 void each_said(Message& message, const Change& change) {
   const auto offer = [&](Message& owner, const char* key) {
@@ -53,9 +53,9 @@ void each_said(Message& message, const Change& change) {
   }
 }
 
-/// Parses a JSON text and keeps the order of its keys. Throws InputError, which begins with
-/// `where`, for a whole number beyond 64 bits, since a double in its place would be printed as
-/// another number. A text that is not JSON gives a discarded value.
+/// Parses JSON and keeps the order of its keys. Throws InputError, which begins with `where`, for
+/// an integer beyond 64 bits, since a double in its place would be printed as another number. Text
+/// that is not JSON gives a discarded value.
 nlohmann::ordered_json parse_in_order(std::string_view json, std::string_view where);
 
 }  // namespace rollcall::text

@@ -1,4 +1,4 @@
-// Gives a template its variables, and compares what it makes of changed conversations.
+// Gives a template its variables, and compares its output for changed conversations.
 #include "text/chat/conversation_text.hpp"
 
 #include "base/errors/error.hpp"
@@ -14,7 +14,7 @@ using nlohmann::ordered_json;
 using Ending = ConversationText::Ending;
 constexpr Ending kEndings[] = {Ending::complete, Ending::open};
 
-/// Puts content that is a text into a list with one part.
+/// Puts content that is a string into a list with one part.
 void give_part(Message& said) {
   const auto content = said.find("content");
   if (content != said.end() && content->is_string())
@@ -29,7 +29,7 @@ ordered_json other_than(const ordered_json& value) {
   return value.is_array() ? ordered_json::array() : ordered_json::object();
 }
 
-/// The value that a text says as JSON, or the text itself.
+/// The value that the text holds as JSON, or the text itself.
 ordered_json value_of(const std::string& text) {
   auto value = ordered_json::parse(text, nullptr, false);
   return value.is_discarded() ? ordered_json(text) : value;
@@ -115,7 +115,7 @@ bool ConversationText::reads(const Conversation& conversation, const std::string
     const auto value = replaced.find(key);
     if (value == replaced.end()) return;
     // If a message has the same thoughts under several names, the template shows any one of them in
-    // place of the others, so that all of them are erased.
+    // place of the others, so all of them are erased.
     if (of_messages &&
         std::find(std::begin(kThoughtKeys), std::end(kThoughtKeys), key) != std::end(kThoughtKeys))
       for (const char* name : kThoughtKeys)

@@ -1,4 +1,4 @@
-// A conversation as the one text that a model's chat template makes of it.
+// A conversation as the single text that a model's chat template makes from it.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -16,7 +16,7 @@ namespace rollcall::text {
 
 class ConversationText {
  public:
-  /// Whether a text ends with what was said, or with the head of the assistant's next turn.
+  /// Whether the text ends with what was said, or with the head of the assistant's next turn.
   enum class Ending { complete, open };
 
   /// `section.chat_template` is "none", "model" for the templates of `files`, or else the path from
@@ -26,16 +26,16 @@ class ConversationText {
   bool has_template() const { return template_.has_value(); }
   bool has_tool_template() const { return tool_template_.has_value(); }
 
-  /// Finds out whether the template takes content only as a list of parts, as templates of models
+  /// Finds out whether the template takes content only as a list of parts, as templates for models
   /// that see images may. It does if a question and its answer are shown only in that form.
   void find_content_form(const Conversation& question, std::string_view answer);
 
   /// The text, which begins with the system message of the run if the conversation has none. Throws
-  /// InputError without a template, or where the template refuses the conversation.
+  /// InputError if there is no template, or if the template refuses the conversation.
   std::string render(const Conversation& conversation, Ending ending) const;
-  /// Whether the text of the conversation, with the head of a next turn or without, depends on a
-  /// key of its messages (`of_messages`) or of its variables: without the key, or with another
-  /// value of it, the text is another one or the template refuses the conversation.
+  /// Whether the text of the conversation, with or without the head of a next turn, depends on a
+  /// key in its messages (`of_messages`) or in its variables: without the key, or with another
+  /// value for it, the text differs or the template refuses the conversation.
   bool reads(const Conversation& conversation, const std::string& key, bool of_messages) const;
   /// Whether the text depends on the day or time.
   bool reads_clock(const Conversation& conversation) const;
@@ -44,8 +44,8 @@ class ConversationText {
   nlohmann::ordered_json variables(const Conversation& conversation, Ending ending) const;
 
   std::optional<ChatTemplate> template_;
-  std::optional<ChatTemplate> tool_template_;  // for conversations with tools, if these have
-                                               // another template
+  std::optional<ChatTemplate> tool_template_;  // for conversations with tools, if they have a
+                                               // different template
   std::string system_;                         // text.system
   std::vector<std::pair<std::string, std::string>> variables_;  // text.variables, values as JSON
   std::map<std::string, std::string> special_tokens_;

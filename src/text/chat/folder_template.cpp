@@ -18,7 +18,7 @@ using ByName = std::map<std::string, std::string>;
 constexpr const char *kDefault = "default", *kToolUse = "tool_use", *kMain = "chat_template.jinja",
                      *kMore = "additional_chat_templates";
 
-/// The templates that are files. If there are any, transformers does not look at
+/// The templates that are stored as files. If there are any, transformers does not look at
 /// tokenizer_config.json.
 ByName read_files(const std::filesystem::path& folder) {
   ByName found;

@@ -14,9 +14,10 @@ namespace rollcall::text {
 struct FolderTemplate {
   /// For conversations without tools. Empty if the folder has no such template.
   std::string chat_template;
-  /// For conversations with tools. Equal to `chat_template` if the folder has one template for all.
+  /// For conversations with tools. Equal to `chat_template` if the folder has one template for
+  /// both.
   std::string with_tools;
-  /// The file or folder that the templates are from, for messages. Empty if the folder has no
+  /// The file or folder that the templates come from, for messages. Empty if the folder has no
   /// template.
   std::string origin;
   std::string names;  ///< the templates' names, if there are several
@@ -25,14 +26,14 @@ struct FolderTemplate {
   std::map<std::string, std::string> special_tokens;
 
   /// The template for conversations with tools, or for those without. Throws InputError if the
-  /// folder has templates, but none for these.
+  /// folder has templates, but none for that case.
   const std::string& for_tools(bool tools) const;
 };
 
-/// Reads chat_template.jinja and additional_chat_templates/NAME.jinja beside it. Without them it is
-/// what tokenizer_config.json says, which may be a template, a list of {name, template} or an
-/// object of them. Of several templates, "tool_use" and "default" are used, as in transformers.
-/// Throws InputError naming the file and the fault.
+/// Reads chat_template.jinja and additional_chat_templates/NAME.jinja beside it. Without these
+/// files, it takes what tokenizer_config.json holds, which may be a template, a list of {name,
+/// template}, or an object of templates by name. Of several templates, "tool_use" and "default" are
+/// used, as in transformers. Throws InputError naming the file and the fault.
 FolderTemplate read_folder_template(const std::filesystem::path& folder);
 /// Reads the templates but no special tokens. `config` is the folder's tokenizer_config.json.
 FolderTemplate read_folder_template(const std::filesystem::path& folder, const FolderFile& config);

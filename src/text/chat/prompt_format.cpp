@@ -1,4 +1,4 @@
-// Prompts and conversations as tokens, and the tokens of them that are learnt.
+// Turns prompts and conversations into tokens, and says which of these are trained on.
 #include "text/chat/prompt_format.hpp"
 
 #include "base/errors/error.hpp"
@@ -47,7 +47,7 @@ TextFiles files_of(const TextSection& section, const std::filesystem::path& fold
 }
 
 /// Adds the tokens of text[from..to) to `tokens`, which are those of text[0..from). They are the
-/// tokens within text[0..to), unless one of these reaches over `from`.
+/// tokens within text[0..to), unless one of these spans `from`.
 void append_stretch(const Tokenizer& tokenizer, std::string_view text, std::size_t from,
                     std::size_t to, std::vector<std::int32_t>& tokens) {
   const auto before = tokenizer.encode(text.substr(0, from)),
@@ -56,12 +56,12 @@ void append_stretch(const Tokenizer& tokenizer, std::string_view text, std::size
     tokens.insert(tokens.end(), with.begin() + std::ptrdiff_t(before.size()), with.end());
     return;
   }
-  // A token reaches over the border, but an answer is sampled from the border on.
+  // A token spans the border, but an answer is sampled from the border on.
   const auto alone = tokenizer.encode(text.substr(from, to - from));
   tokens.insert(tokens.end(), alone.begin(), alone.end());
 }
 
-/// The names that a template may read, which are all of its words, sorted.
+/// The names that a template may read: all words in it, sorted.
 std::vector<std::string> words_of(std::string_view source) {
   std::set<std::string> words;
   for (std::size_t at = 0; at < source.size();) {
@@ -76,14 +76,14 @@ std::vector<std::string> words_of(std::string_view source) {
   return {words.begin(), words.end()};
 }
 
-/// Adds the tokenizer's eos where the files name no end token, and gives the files back.
+/// Adds the tokenizer's eos if the files name no end token, and returns the files.
 const TextFiles& with_some_end_token(TextFiles& files) {
   if (files.end_tokens.empty()) files.end_tokens.push_back(files.tokenizer->eos());
   return files;
 }
 
-/// Settles text.template where it is auto, reads the template into `files` where it is a path, and
-/// gives the section back.
+/// Resolves text.template if it is auto, reads the template into `files` if it is a path, and
+/// returns the section.
 const TextSection& with_chosen_template(TextSection& section, TextFiles& files,
                                         const std::string& origin) {
   std::string& choice = section.chat_template;
@@ -222,7 +222,7 @@ Supervised PromptFormat::supervised(const Conversation& given) const {
                                              open ? Ending::open : Ending::complete);
                       });
   Supervised example;
-  // The end of a turn begins at `apart`, and no token reaches over that place.
+  // The end of a turn begins at `apart`, and no token spans that place.
   std::size_t done = 0, apart = 0;
   const auto append = [&](std::size_t to) {
     append_stretch(*files_.tokenizer, std::string_view(text).substr(apart), done - apart,
@@ -261,8 +261,8 @@ std::string PromptFormat::fingerprint() const {
       section_.assistant_prefix.empty())
     return {};
   Sha256 digest;
-  // A length before each text shows where it ends, so that no character can move from one text to
-  // the next unseen.
+  // A length before each string shows where it ends, so that no character can move from one string
+  // to the next unnoticed.
   const auto add = [&](const std::string& text) {
     digest.add(fmt::format("{} ", text.size())).add(text);
   };

@@ -1,4 +1,4 @@
-// Turns a prompt into tokens, and a worked answer or a conversation into tokens to learn.
+// Turns a prompt into tokens, and a worked answer or a conversation into tokens to train on.
 #pragma once
 
 #include "core/plan.hpp"
@@ -23,27 +23,28 @@ namespace rollcall::text {
 /// An example to learn from.
 struct Supervised {
   std::vector<std::int32_t> tokens;
-  /// Stretches [first, second) of `tokens`, ascending, with what the assistant says and the tokens
-  /// that end its turns.
+  /// Stretches [first, second) of `tokens`, ascending, covering what the assistant says and the
+  /// tokens that end its turns.
   std::vector<std::pair<std::int64_t, std::int64_t>> learnt;
 };
 
-/// What is asked: a text, with the conversation that a prompt may have beside it. Valid as long as
-/// what it was made of.
+/// What is asked: a string, with the conversation that a prompt may also have. Valid as long as the
+/// strings that it refers to exist.
 struct Asked {
   Asked(std::string_view question) : text(question) {}
   Asked(const std::string& question) : text(question) {}
   Asked(const char* question) : text(question) {}
   Asked(const Prompt& prompt) : text(prompt.text), conversation(prompt.conversation) {}
   std::string_view text;
-  std::string_view conversation{};  ///< as Prompt::conversation; empty: there is none
+  std::string_view conversation{};  ///< as Prompt::conversation; empty if there is none
 };
 
 class PromptFormat {
  public:
   /// `folder` has the model's text files. If it is empty, or has no tokenizer.json, there are none.
   /// Throws ConfigError for settings that do not fit the folder or each other, InputError for files
-  /// that cannot be used. `tools`: JSON list of functions that every prompt shows; empty: none.
+  /// that cannot be used. `tools`: JSON list of functions that every prompt shows; empty if there
+  /// are none.
   PromptFormat(const TextSection& section, const std::filesystem::path& folder,
                const std::string& tools = {});
   /// Takes the model's text files from memory. `origin` is named in messages.
@@ -51,8 +52,8 @@ class PromptFormat {
                const std::string& tools = {});
 
   const TextSection& section() const { return section_; }  ///< with "auto" replaced
-  /// The text files, with the chat template that is used, wherever it is from, and at least one end
-  /// token.
+  /// The text files, with the chat template that is used, wherever it comes from, and at least one
+  /// end token.
   const TextFiles& files() const { return files_; }
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return files_.tokenizer; }
   bool is_chat() const { return texts_.has_template(); }
@@ -62,20 +63,20 @@ class PromptFormat {
   /// Hex digest of the tokenizer, the templates, a prompt as they render it, and the end tokens. It
   /// is empty if prompts are the task's own text and the tokenizer is built in.
   std::string fingerprint() const;
-  /// Whether the template writes the date or time into a prompt, so that prompts of another day
+  /// Whether the template writes the date or time into a prompt, so that prompts on another day
   /// differ.
   bool reads_clock() const;
 
   // A prompt is the task's text in its place in text.user. With a template it is one message of a
-  // chat, without white space at its ends; without a template it is the text itself. Where it has a
-  // conversation and there is a template, the conversation is rendered, and what its user says last
-  // takes the place in text.user.
-  // `opening` is how the answer begins after text.assistant_prefix. Neither of them is learnt.
+  // chat, without white space at its ends; without a template it is the text itself. If the prompt
+  // has a conversation and there is a template, the conversation is rendered, and what its user
+  // says last is put into text.user.
+  // `opening` is how the answer begins after text.assistant_prefix. Neither of them is trained on.
   /// What the policy sees, with special tokens spelt out.
   std::string prompt_text(const Asked& prompt, std::string_view opening = {}) const;
   std::vector<std::int32_t> prompt_tokens(const Asked& prompt, std::string_view opening = {}) const;
-  /// A prompt and a worked answer. The tokens of the answer are learnt, and end as the template
-  /// ends an answer.
+  /// A prompt and a worked answer. The answer's tokens are trained on, and end as the template ends
+  /// an answer.
   Supervised supervised(const Asked& prompt, std::string_view solution,
                         std::string_view opening = {}) const;
 
@@ -90,8 +91,8 @@ class PromptFormat {
   std::vector<std::int32_t> chat_tokens(const Conversation& conversation) const;
   /// The tokens of the whole conversation, after which nobody speaks.
   std::vector<std::int32_t> conversation_tokens(const Conversation& conversation) const;
-  /// A conversation in which everything is learnt that the assistant says, each turn with its end.
-  /// Answers that do not begin with text.assistant_prefix get it, and it is not learnt. Throws
+  /// A conversation to be trained on everything that the assistant says, each turn with its end.
+  /// Answers that do not begin with text.assistant_prefix get it, and it is not trained on. Throws
   /// InputError if the turns cannot be found (text/chat/assistant_turns.hpp).
   Supervised supervised(const Conversation& conversation) const;
 
@@ -103,13 +104,13 @@ class PromptFormat {
   TextFiles files_;
   AnswerEnds ends_;
   ConversationText texts_;
-  Message tools_;  ///< null: prompts show none but those of their own conversations
+  Message tools_;  ///< if null, prompts show only the tools of their own conversations
 };
 
-/// A message about a variable of text.variables that no template mentions; empty if there is none.
+/// A message about a variable in text.variables that no template mentions; empty if there is none.
 std::string unread_variable(const PromptFormat& format);
 
-/// What the model's makers suggest for sampling that this run does otherwise, in one line. Empty if
+/// Where this run's sampling differs from what the model's makers suggest, in one line. Empty if
 /// they suggest nothing or the same.
 std::string differing_suggestion(const SuggestedSampling& suggested,
                                  const SamplingParams& sampling);

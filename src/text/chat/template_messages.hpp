@@ -1,4 +1,4 @@
-// Messages in the form in which transformers gives them to a chat template.
+// Messages in the form that transformers passes to a chat template.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,7 +6,7 @@
 namespace rollcall::text {
 
 /// Follows apply_chat_template of transformers 5.24. Keys whose value is null are left out. A
-/// thought under one of its names (the first one there of reasoning_content, thinking and
+/// thought under one of its names (the first that is present of reasoning_content, thinking and
 /// reasoning) is also put under reasoning_content and thinking. Anything but a list of objects is
 /// returned unchanged.
 nlohmann::ordered_json template_messages(const nlohmann::ordered_json& messages);

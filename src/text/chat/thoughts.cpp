@@ -1,5 +1,4 @@
-// Matches the tags of thoughts from the first one on. A thought within a thought ends with the
-// outer one.
+// Matches the tags of thoughts from the first one on. A nested thought ends with the outer one.
 #include "text/chat/thoughts.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -14,7 +13,7 @@ namespace {
 using Tags = std::pair<std::string_view, std::string_view>;
 constexpr std::array kThoughts = {Tags{"<think>", "</think>"}, Tags{"<thinking>", "</thinking>"}};
 
-/// The text without the thoughts between one pair of tags. What they say is added to `thought`.
+/// The text without the thoughts between one pair of tags. What these say is added to `thought`.
 std::string without(std::string_view text, const Tags& tags, std::string& thought) {
   const auto& [open, close] = tags;
   std::string said;

@@ -1,4 +1,4 @@
-// Looks for the marks of calls in a turn, and reads what is between them as JSON.
+// Looks for call marks in a turn, and reads what is between them as JSON.
 #include "text/chat/tool_calls.hpp"
 
 #include "base/errors/error.hpp"
@@ -28,7 +28,7 @@ const char* arguments_key(CallForm form) {
   return form == CallForm::llama ? "parameters" : "arguments";
 }
 
-/// A member of an object with its key, or an element of a list, as the text has it.
+/// A member of an object with its key, or an element of a list, as it is in the text.
 struct Part {
   std::string_view key, value;
 };
@@ -64,7 +64,7 @@ std::vector<Part> parts_of(std::string_view text) {
   return parts;
 }
 
-/// Reads the text of one call, and appends it. Returns what is wrong with it; empty: nothing.
+/// Reads the text of one call, and appends it. Returns what is wrong with it; empty if nothing is.
 std::string read_call(CallForm form, std::string_view text, const Names& names,
                       std::vector<ToolCall>& calls) {
   const std::string key = arguments_key(form);

@@ -1,5 +1,5 @@
-// Calls of functions as models write them, each kind in the form of its chat template. The parser
-// is strict and never guesses.
+// Function calls as models write them, each in the form of the model's chat template. The parser is
+// strict and never guesses.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,7 +15,7 @@ class ConversationText;
 /// How a template writes calls. `hermes` (Qwen, SmolLM):
 /// <tool_call>{"name","arguments"}</tool_call>, any number of them. `llama`: the whole turn is
 /// {"name","parameters"}, after an optional <|python_tag|>. `fence`: ```json with a list of
-/// {"name","arguments"}, as SmolLM's older form.
+/// {"name","arguments"}, as in SmolLM's older form.
 enum class CallForm { hermes, llama, fence };
 
 struct ToolCall {
@@ -29,12 +29,12 @@ struct ToolCalls {
   std::string fault{};   ///< why the calls cannot be read; then `calls` is empty
 };
 
-/// Reads a turn. A beginning of a call that is not finished, JSON that is not an object, a name
-/// that is not in `names` and a repeated key are faults.
+/// Reads a turn. An unfinished call, JSON that is not an object, a name that is not in `names` and
+/// a repeated key are faults.
 ToolCalls parse_calls(CallForm form, std::string_view turn, const std::vector<std::string>& names);
 
 /// The form that a template asks for, found by rendering a call. Throws InputError naming the
-/// template where it shows calls in a form that the parser does not know, or does not show them.
+/// template if it shows calls in a form that the parser does not know, or does not show them.
 CallForm call_form(const ConversationText& texts);
 
 }  // namespace rollcall::text

@@ -1,4 +1,4 @@
-// Renders conversations with answers and messages that are known, and compares the texts.
+// Renders conversations with known answers and messages, and compares the results.
 #include "text/chat/turn_texts.hpp"
 
 #include "base/errors/error.hpp"
@@ -21,7 +21,7 @@ using Shown = TurnTexts::Shown;
 using Ending = ConversationText::Ending;
 
 constexpr const char *kSaid = "Told once", *kSaidNext = "Told again";
-/// What templates trim, escape or read as tags.
+/// Characters that templates trim, escape or read as tags.
 constexpr const char* kEdges = "\n \"Told\" & <b>\\\n- c\n ";
 
 /// What a message says as the template shows it.
@@ -46,7 +46,7 @@ struct SampleAnswer {
   std::string sampled, content;
 };
 
-/// What a template makes of a question, answers of the policy and messages of one role.
+/// What a template makes from a question, answers of the policy and messages of one role.
 class Rendered {
  public:
   Rendered(const PromptFormat& format, std::string role, const std::string& tools)
@@ -56,7 +56,7 @@ class Rendered {
     answers_ = sample_answers(!tools.empty());
   }
 
-  /// Learns what stands around messages. Returns what is wrong with the template; empty: nothing.
+  /// Learns what surrounds messages. Returns what is wrong with the template; empty if nothing is.
   std::string learn(Around& around) const {
     around.end = format_.answer_ends().text();
     try {
@@ -74,7 +74,7 @@ class Rendered {
   }
 
  private:
-  /// The text of the question and what follows it, to where the policy speaks.
+  /// The text of the question and what follows it, up to where the policy speaks.
   std::string text(std::vector<Message> follows) const {
     Conversation talk{{message("user", "What is asked")}, variables_};
     for (Message& next : follows) talk.messages.push_back(std::move(next));
@@ -85,7 +85,7 @@ class Rendered {
   }
   Message said(std::string_view words) const { return message(role_, words); }
 
-  /// Words, a thought before them, and with tools a call in their place.
+  /// Words, also after a thought and, with tools, with a call in their place.
   std::vector<SampleAnswer> sample_answers(bool has_tools) const {
     std::vector<std::string> spoken{"Yes: \"a\" & <b>\n- c"};
     if (has_tools) spoken.push_back(written_call(call_form(texts_)));
@@ -126,7 +126,7 @@ class Rendered {
     return {};
   }
 
-  /// Which form of what is said the template shows.
+  /// In which form the template shows what is said.
   std::string learn_form(Around& around) const {
     const SampleAnswer& answer = answers_.front();
     const std::string shown = text({answered(answer), said(kEdges)}),
@@ -165,7 +165,7 @@ class Rendered {
     }
   }
 
-  /// How an answer is shown in another way, where `expected` was said.
+  /// In what way an answer is shown differently from `expected`, which was said.
   std::string rewritten(std::string_view shown, std::string_view expected) const {
     const auto thoughts = [&](std::string_view text) {
       std::size_t count = 0;

@@ -1,4 +1,4 @@
-// What stands between two turns of the policy: the tokens that a chat template puts around what
+// What comes between two turns of the policy: the tokens that a chat template puts around what
 // another author says. What the policy sampled is never tokenised again.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Said {
   std::string_view text;
 };
 
-/// Throws InputError naming text.template where it does not show tools. `tools`: JSON list of
+/// Throws InputError naming text.template if it does not show tools. `tools`: JSON list of
 /// functions.
 void require_tools(const PromptFormat& format, const std::string& tools);
 
@@ -27,20 +27,20 @@ void require_tools(const PromptFormat& format, const std::string& tools);
 class TurnTexts {
  public:
   /// Renders conversations with marks in place of turns and of what is said, and learns what the
-  /// template puts between them. `role`: of the messages to come; `tools`: JSON list of functions,
-  /// empty: none. Throws InputError naming the template where it shows an earlier turn in another
-  /// way once messages follow it (the reason, and what to set: environment.role, text.template or
-  /// text.variables), where it does not show messages of that role, and where it does not show
-  /// tools. White space at the ends of an answer, which some templates trim, does not count as
-  /// shown in another way. Without a template messages stand as they are, each after a line feed
-  /// and before another.
+  /// template puts between them. `role`: role of the messages to come; `tools`: JSON list of
+  /// functions, empty if there are none. Throws InputError naming the template if it shows an
+  /// earlier turn differently once messages follow it (the reason, and what to set:
+  /// environment.role, text.template or text.variables), if it does not show messages of that role,
+  /// or if it does not show tools. White space at the ends of an answer, which some templates trim,
+  /// does not count as a difference. Without a template, messages are put in as they are, each with
+  /// a line feed before and after it.
   TurnTexts(const PromptFormat& format, std::string role, const std::string& tools);
 
-  const std::string& role() const { return role_; }  ///< of the messages to come
+  const std::string& role() const { return role_; }  ///< role of the messages to come
   /// The tokens from the end of a policy turn to where the policy speaks again. `turn`: its sampled
-  /// tokens; where the last one is not the end token that the template writes, the template's end
+  /// tokens; if the last one is not the end token that the template writes, the template's end
   /// comes first. Special tokens that a message spells out are removed (text/answer/fill.hpp).
-  /// Takes time linear in the messages.
+  /// Takes time linear in the length of the messages.
   std::vector<std::int32_t> between(std::span<const std::int32_t> turn,
                                     std::span<const Said> messages) const;
   /// The text of a policy turn as environments and verifiers read it.
@@ -50,11 +50,11 @@ class TurnTexts {
   enum class Shown { as_it_is, trimmed, json };
   /// The texts around messages.
   struct Around {
-    std::string end;     ///< of the policy's turn, up to its end token
-    std::string before;  ///< the first message
-    std::string after;   ///< the last message, up to where the policy speaks
-    /// Between two messages; nothing: the template takes one message at a time, and several are
-    /// shown as one, with a line feed between them.
+    std::string end;     ///< end of the policy's turn, up to its end token
+    std::string before;  ///< what comes before the first message
+    std::string after;   ///< what comes after the last message, up to where the policy speaks
+    /// What comes between two messages; if empty, the template takes one message at a time, and
+    /// several are shown as one, with line feeds between them.
     std::optional<std::string> joint{};
     Shown shown = Shown::as_it_is;
   };
@@ -63,7 +63,7 @@ class TurnTexts {
   const PromptFormat* format_;
   std::string role_;
   Around around_;
-  std::optional<std::int32_t> end_token_{};  ///< with which `around_.end` ends
+  std::optional<std::int32_t> end_token_{};  ///< the end token that `around_.end` ends with
 };
 
 }  // namespace rollcall::text

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostFiller = 14;     // tokens between "the answer" and "is"
 constexpr std::size_t kMostBefore = 8;      // words before "answer" that may say whose it is
 constexpr std::size_t kMostSubject = 6;     // words in which the speaker is looked for
-constexpr int kMostLeads = 12;              // phrases one after the other that lead into a value
+constexpr int kMostLeads = 12;              // consecutive phrases that lead into a value
 constexpr std::size_t kMostName = 4;        // words of an answer that is a name
 constexpr std::size_t kMostNouns = 1000;    // mentions of an answer that are looked at
 constexpr std::size_t kMostPieces = 20;     // announcements that together are one answer
@@ -55,7 +55,7 @@ class Announcements {
   }
 
  private:
-  /// Whether a word means "answer is": "answer's", "A" before a colon, or a word of a script
+  /// Whether a word means "answer is": "answer's", "A" before a colon, or a word in a script
   /// without spaces.
   bool names_answer(std::size_t at) const {
     const std::string_view word = t_.word(at);
@@ -91,7 +91,7 @@ class Announcements {
     const bool closes = next >= t_.size() || t_.is(next, Kind::line) || t_.is(next, Kind::stop);
     return closes || words().approvals.begins(t_, next) ? found : Candidate{};
   }
-  /// The number of an announcement such as "Answer 2:"; 0 if it has no number.
+  /// The number in an announcement such as "Answer 2:"; 0 if it has no number.
   int label(std::size_t after) const {
     return t_.is(after, Kind::number) && t_.spelt(after).size() == 1 &&
                    t_.is(after + 1, Kind::colon)
@@ -99,7 +99,7 @@ class Announcements {
                : 0;
   }
   /// The mark that joins an announcement to the one before it; empty if the announcement is an
-  /// answer alone.
+  /// answer by itself.
   std::string_view join(std::size_t at) const {
     if (label(words().answers.after(t_, at)) > 1) return ", ";
     std::size_t first = at;
@@ -228,7 +228,7 @@ class Announcements {
       if (direct.end >= t_.size() || t_.is(direct.end, Kind::line) || t_.is(direct.end, Kind::stop))
         return direct;
     }
-    // This is an announcement such as "Ans 42".
+    // An announcement such as "Ans 42".
     if (begins_line(at) && is_value(t_, after) && !t_.is(after, Kind::open))
       return taken(t_, after, t_.size());
     if (!words().fillers.begins(t_, after) && !t_.is(after, Kind::open) &&
@@ -327,7 +327,7 @@ bool holds_value(const Tokens& t, const Sentence& s) {
   return false;
 }
 
-/// The rest of an announcement's sentence that takes the answer back: "42 - sorry, 43", "42... no,
+/// The rest of an announcement's sentence if it takes the answer back: "42 - sorry, 43", "42... no,
 /// 43".
 std::optional<Sentence> corrected_at_once(const Tokens& t, const Candidate& first) {
   const std::size_t end = std::min(sentence_end(t, first.end), t.size());

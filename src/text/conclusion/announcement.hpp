@@ -22,11 +22,11 @@ struct Announced {
 /// announcement that is taken back later does not count.
 std::optional<Announced> last_announcement(const Tokens& tokens);
 
-/// The value that the last sentence with a value comes to by its verb, its last formulas or an
-/// equals sign: "So x = 42.", "She has 42 left.".
+/// The value that the last sentence with a value concludes with, as shown by its verb, its last
+/// formulas or an equals sign: "So x = 42.", "She has 42 left.".
 std::optional<Announced> last_conclusion(const Tokens& tokens);
 
-/// A short text that is an answer, without marks around it and remarks after it.
+/// A short text that is an answer, without surrounding marks or remarks after it.
 std::optional<Announced> bare_answer(const Tokens& tokens);
 
 }  // namespace rollcall::text

@@ -1,5 +1,5 @@
-// Tables of the words with which a response announces an answer, leads into it, remarks on it, and
-// takes it back.
+// Tables of the words that a response uses to announce an answer, lead into it, remark on it, and
+// take it back.
 #pragma once
 
 #include "text/answer/answer_tokens.hpp"
@@ -11,7 +11,7 @@
 
 namespace rollcall::text {
 
-/// A set of phrases of one or several words, in lower case. Of those that begin at the same token
+/// A set of phrases with one or several words, in lower case. If several begin at the same token,
 /// the longest one counts.
 class Phrases {
  public:
@@ -27,32 +27,32 @@ class Phrases {
 };
 
 struct AnnouncementWords {
-  Phrases answers;      ///< names of what is announced: "answer"
-  Phrases results;      ///< names of a result, which count if the response has no "answer"
-  Phrases options;      ///< names after which a letter may follow: "option B is correct"
-  Phrases whole;        ///< noun and verb together, in languages that write them as one word
-  Phrases modifiers;    ///< come between an article and "answer"
-  Phrases supposed;     ///< come before "the answer is" if nobody claims that: "if"
-  Phrases remote;       ///< after "the answer", say that it is that of another case: "would be"
-  Phrases modals;       ///< come before "answer" as a verb: "might"
-  Phrases sayings;      ///< come before "the answer is" if it reports what somebody says: "says"
-  Phrases own;          ///< come before modals and sayings if the writer speaks: "I"
-  Phrases fillers;      ///< begin the words that may be between "the answer" and "is"
-  Phrases copulas;      ///< "is" and similar verbs
-  Phrases denials;      ///< "is not" and similar phrases
-  Phrases bounds;       ///< come before a value that only limits the one that is meant: "less than"
-  Phrases auxiliaries;  ///< come between a denial and the verb that it denies
-  Phrases equals;       ///< come between a name and its value
-  Phrases circumstances;    ///< after a value, begin words that say when it holds
-  Phrases leads;            ///< come between "is" and the answer
-  Phrases remarks;          ///< begin words after an answer that do not belong to it
-  Phrases reasons;          ///< remarks that give a reason; they also end an answer in words
-  Phrases about;            ///< say how the answer is, and not what it is
-  Phrases comparisons;      ///< after a value, say that it only describes the answer: "% sure"
-  Phrases hedges;           ///< come between "or" and a further answer
+  Phrases answers;        ///< names of what is announced: "answer"
+  Phrases results;        ///< names of a result, which count if the response has no "answer"
+  Phrases options;        ///< names after which a letter may follow: "option B is correct"
+  Phrases whole;          ///< noun and verb together, in languages that write them as one word
+  Phrases modifiers;      ///< come between an article and "answer"
+  Phrases supposed;       ///< come before "the answer is" if nobody claims that: "if"
+  Phrases remote;         ///< after "the answer", say that it belongs to another case: "would be"
+  Phrases modals;         ///< come before "answer" as a verb: "might"
+  Phrases sayings;        ///< come before "the answer is" if it reports what somebody says: "says"
+  Phrases own;            ///< come before modals and sayings if the writer speaks: "I"
+  Phrases fillers;        ///< begin the words that may be between "the answer" and "is"
+  Phrases copulas;        ///< "is" and similar verbs
+  Phrases denials;        ///< "is not" and similar phrases
+  Phrases bounds;         ///< come before a value that only bounds the one meant: "less than"
+  Phrases auxiliaries;    ///< come between a denial and the verb that it denies
+  Phrases equals;         ///< come between a name and its value
+  Phrases circumstances;  ///< after a value, begin words that say when it holds
+  Phrases leads;          ///< come between "is" and the answer
+  Phrases remarks;        ///< begin words after an answer that do not belong to it
+  Phrases reasons;        ///< remarks that give a reason; they also end an answer in words
+  Phrases about;          ///< say how the answer is, and not what it is
+  Phrases comparisons;    ///< after a value, say that it only describes the answer: "% sure"
+  Phrases hedges;         ///< come between "or" and a further answer
   Phrases second_thoughts;  ///< come before a further answer in this sentence or the next one
-  Phrases rivals;           ///< come before a value that may be the answer, too: "unless it is"
-  Phrases rivalry;          ///< come after a value that is an answer, too: "also works"
+  Phrases rivals;           ///< come before a value that may also be the answer: "unless it is"
+  Phrases rivalry;          ///< come after a value that is also an answer: "also works"
   Phrases asides;           ///< come after a count or price: "in" of "pages in 240 minutes"
   Phrases comparatives;     ///< end a count, unless "than" and a number follow: "more"
   Phrases periods;          ///< come after "a" or "each" in a rate: "hour"
@@ -74,7 +74,7 @@ struct AnnouncementWords {
   Phrases approvals;        ///< come after an option that is right: "B is correct"
   Phrases meaningful;       ///< come before a value and are part of it
   Phrases numbers;          ///< numbers in words
-  Phrases functions;        ///< names of mathematics with several letters
+  Phrases functions;        ///< mathematical names with several letters
 };
 const AnnouncementWords& announcement_words();
 

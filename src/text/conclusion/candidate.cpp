@@ -10,10 +10,10 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::size_t kMostTokens = 300;  // tokens of an answer; longer ones are cut
+constexpr std::size_t kMostTokens = 300;  // tokens in an answer; longer answers are cut
 // Words before the value of an announcement, as in "the ordered pair (3, 5)".
 constexpr std::size_t kMostSkipped = 8;
-constexpr int kMostLeads = 12;            // phrases one after the other that lead into an answer
+constexpr int kMostLeads = 12;            // consecutive phrases that lead into an answer
 constexpr std::size_t kMostBracket = 40;  // tokens within brackets
 
 const AnnouncementWords& words() {
@@ -21,7 +21,7 @@ const AnnouncementWords& words() {
   return all;
 }
 
-/// The text of an answer as its pieces are added.
+/// The text of an answer, to which pieces are added.
 class CandidateText {
  public:
   const std::string& text() const { return text_; }
@@ -40,7 +40,7 @@ class CandidateText {
       i += wide ? 2 : 0;
     }
   }
-  /// Adds a mark before a further piece, in place of spaces and commas at the end.
+  /// Adds a mark before another piece, in place of spaces and commas at the end.
   void join(std::string_view mark) {
     while (text_.ends_with(' ') || text_.ends_with(',')) text_.pop_back();
     text_ += mark;
@@ -76,7 +76,7 @@ class CandidateText {
   bool joined_ = false;
 };
 
-/// The token after hedging words and articles, which may come before a further piece.
+/// The token after hedging words and articles, which may come before another piece.
 std::size_t next_piece(const Tokens& t, std::size_t at) {
   int hedges = 0;
   for (std::size_t before = t.size() + 1; before != at && hedges < kMostLeads; ++hedges) {
@@ -87,7 +87,7 @@ std::size_t next_piece(const Tokens& t, std::size_t at) {
   return at;
 }
 
-/// Whether a value begins a clause of its own, as in "and 7 is its factor".
+/// Whether a value begins a new clause, as in "and 7 is its factor".
 bool is_subject(const Tokens& t, std::size_t piece) {
   if (!t.is(piece, Kind::number) && !t.is(piece, Kind::formula)) return false;
   for (const std::string_view verb :
@@ -96,7 +96,8 @@ bool is_subject(const Tokens& t, std::size_t piece) {
   return false;
 }
 
-/// Whether the token is a single quotation mark that the sign of a prime, ’, closes.
+/// Whether the token is a single opening quotation mark, which ’ closes although it may also be a
+/// prime.
 bool opens_quotation(const Tokens& t, std::size_t at) {
   return t.spelt(at) == "\xE2\x80\x98" || t.spelt(at) == "\xE2\x80\x9A";
 }
@@ -131,7 +132,7 @@ std::size_t closing_bracket(const Tokens& t, std::size_t open) {
 /// Goes through the tokens of one answer and collects its text.
 class Taker {
  public:
-  /// `listed`: the answer is an item of a list, whose further items belong to it.
+  /// `listed`: the answer is an item of a list, and the items that follow belong to it.
   Taker(const Tokens& tokens, std::size_t at, std::size_t limit, bool listed)
       : t_(tokens), limit_(std::min(limit, at + kMostTokens)), listed_(listed) {
     found_.begin = at_ = at;
@@ -359,17 +360,17 @@ class Taker {
     if (const std::size_t hyphen = word.find('-'); hyphen != std::string_view::npos &&
                                                    at_ == found_.begin + 1 &&
                                                    t_.is(at_ - 1, Kind::number)) {
-      std::string noun(t_.spelt(at_));  // of "22 push-ups"
+      std::string noun(t_.spelt(at_));  // as in "22 push-ups"
       std::replace(noun.begin(), noun.end(), '-', ' ');
       return put(noun, true);
     }
-    // A word of a script without spaces, such as です, does not belong to a number.
+    // A word in a script without spaces, such as です, does not belong to a number.
     if (static_cast<unsigned char>(word[0]) >= 0xE3 && found_.weight == Weight::value) return end();
     put(t_.spelt(at_), t_[at_].spaced);
   }
 
-  /// Whether the token is after the things that are counted or paid, and so does not belong to the
-  /// answer: "in" of "328 pages in 240 minutes", "than" of "4 more scoops than Oli".
+  /// Whether the token comes after the things that are counted or paid, and so does not belong to
+  /// the answer: "in" in "328 pages in 240 minutes", "than" in "4 more scoops than Oli".
   bool ends_count() const {
     if (found_.weight != Weight::value || depth_ > 0) return false;
     const bool is_paid = text_.text().find_first_of("$%") != std::string::npos;
@@ -380,7 +381,7 @@ class Taker {
         (is_noun || t_.is(at_ - 1, Kind::number) || t_.is(at_ - 1, Kind::mark) ||
          t_.is(at_ - 1, Kind::formula)))
       return !compares_with_number(t_, at_);
-    // The count of "6 teams of 5" ends before "of".
+    // The count in "6 teams of 5" ends before "of".
     if (word == "of" && is_noun && t_.word(at_ - 1) != "out" && t_.is(at_ + 1, Kind::number))
       return !words().operations.begins(t_, at_ - 1);
     if ((!is_noun && !is_paid) || (begun() && is_rate(t_, at_)) || !words().asides.begins(t_, at_))

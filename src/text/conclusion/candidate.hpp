@@ -14,13 +14,13 @@ namespace rollcall::text {
 enum class Weight : unsigned char {
   none,   ///< there are no words, or they say something about the answer
   text,   ///< the words may be the answer
-  value,  ///< the words begin as a number, a formula, a name of one letter, or a list of these
+  value,  ///< the words begin as a number, a formula, a one-letter name, or a list of these
 };
 
 struct Candidate {
   Weight weight = Weight::none;
-  /// Without marks of Markdown, dollars around formulas, and remarks. Several pieces are joined by
-  /// ", ", " or " or " and ".
+  /// Without Markdown marks, dollars around formulas, or remarks. Several pieces are joined by ",
+  /// ", " or " or " and ".
   std::string text;
   std::size_t begin = 0;  ///< tokens [begin, end)
   std::size_t end = 0;

@@ -9,8 +9,8 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::size_t kMostSentences = 4;  // number of the last sentences that are looked at
-constexpr std::size_t kMostWords = 20;     // words of an answer; longer ones are not looked for
+constexpr std::size_t kMostSentences = 4;  // how many of the last sentences are looked at
+constexpr std::size_t kMostWords = 20;     // words in an answer; longer ones are not looked for
 
 std::string_view low(const Tokens& t, std::size_t i) {
   return std::string_view(t.low).substr(t[i].begin, t[i].end - t[i].begin);
@@ -27,7 +27,7 @@ std::size_t after(const Tokens& t, std::size_t at, std::size_t end, const Tokens
 }
 
 /// Whether a verb, an article or a preposition leads from the subject to token `at`, or the words
-/// begin with a verb of their own ("does not exist").
+/// themselves begin with a verb ("does not exist").
 bool is_led(const Tokens& t, std::size_t begin, std::size_t at, const Tokens& words) {
   for (const std::string_view verb : {"does", "do", "is", "are", "has", "can", "cannot", "diverges",
                                       "converges", "exists", "increases", "decreases"})

@@ -12,7 +12,7 @@
 namespace rollcall::text {
 namespace {
 
-constexpr int kMostCircumstances = 8;  // places of a sentence where a circumstance may begin
+constexpr int kMostCircumstances = 8;  // places in a sentence where a circumstance may begin
 
 const AnnouncementWords& words() {
   static const AnnouncementWords& all = announcement_words();
@@ -31,8 +31,8 @@ bool begins_value(const Tokens& t, std::size_t at) {
                               t.word(at + 1).size() > 2);
 }
 
-/// The token of the value that a sentence says of a number of things with which it begins, as in "4
-/// tickets cost $64" and "15 pugs need 180/15 = 12 minutes"; 0 if it says none.
+/// The token of the value that a sentence states about the number of things that it begins with, as
+/// in "4 tickets cost $64" and "15 pugs need 180/15 = 12 minutes"; 0 if it states none.
 std::size_t said_of(const Tokens& t, std::size_t at, const Candidate& first, std::size_t end) {
   const std::size_t number = skip_marks(t, at);
   const bool counts = (t.is(number, Kind::number) || words().numbers.begins(t, number)) &&
@@ -50,7 +50,7 @@ std::size_t said_of(const Tokens& t, std::size_t at, const Candidate& first, std
   return 0;
 }
 
-/// Whether the sentence says something about the value at its beginning: "42 is", "x cannot be".
+/// Whether the sentence makes a statement about the value at its beginning: "42 is", "x cannot be".
 bool is_subject(const Tokens& t, std::size_t at, const Candidate& first, std::size_t end) {
   const std::size_t name = skip_marks(t, at);
   const bool is_name = t.is(name, Kind::word) && t.word(name).size() == 1;
@@ -78,8 +78,8 @@ std::size_t clause_begin(const Tokens& t, std::size_t i, std::size_t end) {
   return is_clause ? i + 1 : i;
 }
 
-/// What the clause that is the sentence's conclusion comes to. It is the one after the last "so" or
-/// semicolon, the one before "because", or the one after the comma of "Since ...,".
+/// The value of the clause that is the sentence's conclusion: the clause after the last "so" or
+/// semicolon, the one before "because", or the one after the comma in "Since ...,".
 Candidate concluded_in_clause(const Tokens& t, std::size_t at, std::size_t end) {
   if (end > at + kMostProse) return {};
   int clauses_left = 2;
@@ -106,7 +106,7 @@ std::size_t before_others(const Tokens& t, std::size_t at, std::size_t end) {
   return end;
 }
 
-/// The value of a row of a table, if the row has one label and one value.
+/// The value in a table row, if the row has one label and one value.
 Candidate last_cell(const Tokens& t, std::size_t at, std::size_t end) {
   std::size_t cells = 0, found = 0;
   for (std::size_t i = at; i < end; ++i)
@@ -156,8 +156,8 @@ bool is_circumstance(const Tokens& t, std::size_t i, std::size_t end) {
 }
 
 /// The end of the tokens before a circumstance, which says when the value holds: "42 at x = 3",
-/// "42, attained when n is 7". A further clause with a conclusion of its own is not a circumstance:
-/// "5 when he came, so he has 42".
+/// "42, attained when n is 7". Another clause with its own conclusion is not a circumstance: "5
+/// when he came, so he has 42".
 std::size_t before_circumstances(const Tokens& t, std::size_t at, std::size_t end) {
   int looked_at = 0;
   for (std::size_t i = at + 1; i < end && looked_at <= kMostCircumstances; ++i) {

@@ -1,4 +1,4 @@
-// Divides a text into sentences and finds the value that a sentence comes to.
+// Divides a text into sentences and finds the value that a sentence concludes with.
 #pragma once
 
 #include "text/conclusion/candidate.hpp"
@@ -8,8 +8,9 @@
 
 namespace rollcall::text {
 
-inline constexpr std::size_t kMostSentence = 400;  ///< tokens of a sentence; longer ones are cut
-/// Tokens of a sentence whose clauses and only value are looked for.
+inline constexpr std::size_t kMostSentence = 400;  ///< tokens in a sentence; longer sentences are
+                                                   ///< cut
+/// Most tokens in a sentence that is searched for clauses and for its only value.
 inline constexpr std::size_t kMostProse = 120;
 
 struct Sentence {
@@ -22,11 +23,12 @@ std::size_t sentence_begin(const Tokens& tokens, std::size_t at);
 /// `limit` of them. Remarks in brackets are left out unless all of them are such remarks.
 std::vector<Sentence> last_sentences(const Tokens& tokens, std::size_t from, std::size_t limit);
 
-/// The value that the tokens [at, end) of a sentence come to. It is the value that they are, the
-/// one after their last equals sign or verb, their last formulas, or their only value whatever the
-/// verb is, not counting times and other circumstances ("in 8 hours"). Of several clauses the one
-/// after "so" counts. Words after a value that say when it holds ("at x = 3") do not belong to it.
-/// Nothing if the value is denied or only bounded, as in "x is not 42" and "less than 42".
+/// The value that the tokens [at, end) of a sentence conclude with: the value that they consist of,
+/// the one after their last equals sign or verb, their last formulas, or their only value whatever
+/// the verb, not counting times and other circumstances ("in 8 hours"). If there are several
+/// clauses, the one after "so" counts. Words after a value that say when it holds ("at x = 3") do
+/// not belong to it. Nothing if the value is denied or only bounded, as in "x is not 42" and "less
+/// than 42".
 Candidate concluded(const Tokens& tokens, std::size_t at, std::size_t end);
 
 }  // namespace rollcall::text

@@ -15,8 +15,7 @@ const AnnouncementWords& words() {
   return all;
 }
 
-/// Whether token `i` belongs to one of the phrases, which begins at `at` or later and ends at `end`
-/// or before.
+/// Whether token `i` is part of one of the phrases, which must lie within the tokens [at, end).
 bool is_within(const Tokens& t, const Phrases& phrases, std::size_t i, std::size_t at,
                std::size_t end) {
   constexpr std::size_t kLongest = 3;  // words before the last one of a phrase

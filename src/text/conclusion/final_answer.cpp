@@ -1,4 +1,4 @@
-// Looks at the places where an answer may be, one after the other.
+// Looks at the places where an answer may be, one after another.
 #include "text/conclusion/final_answer.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -15,7 +15,7 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::size_t kShortLine = 200;  // bytes; longer ones are prose
+constexpr std::size_t kShortLine = 200;  // bytes; longer lines are prose
 
 std::optional<std::string> last_formulas(const Tokens& t) {
   for (std::size_t at = t.size(); at-- > 0;) {

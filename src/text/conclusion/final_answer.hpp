@@ -23,12 +23,12 @@ struct FinalAnswer {
 /// counts only if the response has nothing else.
 std::optional<FinalAnswer> final_answer(std::string_view response, bool finished);
 
-/// The answer of a response that is known to be finished. An answer that is a mere formula or line
+/// The answer of a response that is known to be finished. An answer that is just a formula or line
 /// at the end does not count, since nothing says that it is the answer.
 std::optional<std::string> stated_answer(std::string_view response);
 
-/// A short answer without marks of Markdown, dollars and quotation marks around it, and without
-/// remarks after it. If nothing is left, it is the answer unchanged.
+/// A short answer without surrounding Markdown marks, dollars and quotation marks, and without
+/// remarks after it. If nothing would be left, the answer is unchanged.
 std::string plain_answer(std::string_view answer);
 
 /// The text within the last <answer>...</answer> (DeepSeek-R1, arXiv:2501.12948, table 1).

@@ -10,7 +10,7 @@ namespace rollcall::text {
 namespace {
 
 constexpr std::size_t kMostTokens = 40;  // tokens in which a further answer is looked for
-constexpr int kMostHedges = 12;          // phrases one after the other before its value
+constexpr int kMostHedges = 12;          // consecutive phrases before its value
 
 const AnnouncementWords& words() {
   static const AnnouncementWords& all = announcement_words();

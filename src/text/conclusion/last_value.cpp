@@ -10,7 +10,7 @@
 namespace rollcall::text {
 namespace {
 
-constexpr int kMostLeads = 12;  // phrases one after the other that lead into a value
+constexpr int kMostLeads = 12;  // consecutive phrases that lead into a value
 
 const AnnouncementWords& words() {
   static const AnnouncementWords& all = announcement_words();
@@ -78,7 +78,7 @@ bool is_sign_of_result(const Tokens& t, std::size_t i) {
          !(i > 0 && is_part(i - 1) && is_part(i + 1) && t.is_spaced(i) == t.is_spaced(i + 1));
 }
 
-/// Whether "at" before a time of day is at token `i`, as in "at 4:45".
+/// Whether token `i` is "at" before a time of day, as in "at 4:45".
 bool tells_time(const Tokens& t, std::size_t i) {
   return t.word(i) == "at" && t.is(i + 1, Kind::number) && t.is(i + 2, Kind::colon) &&
          t.is(i + 3, Kind::number) && !t.is_spaced(i + 2);

@@ -8,10 +8,10 @@
 
 namespace rollcall::text {
 
-// The functions below look at the tokens [at, end) of a sentence and give the token with which a
+// The functions below look at the tokens [at, end) of a sentence and return the token at which a
 // value begins, or 0 if there is no such value.
 
-/// The value after the last equals sign that does not only round an exact value. Of a list of named
+/// The value after the last equals sign that does not only round an exact value. In a list of named
 /// values, "x = 3 or x = 5", it is the first name.
 std::size_t last_equals(const Tokens& tokens, std::size_t at, std::size_t end);
 

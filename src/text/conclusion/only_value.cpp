@@ -1,4 +1,4 @@
-// Counts the values of a sentence by the phrases before them.
+// Counts the values in a sentence, judging by the phrases before them.
 #include "text/conclusion/only_value.hpp"
 
 #include "text/conclusion/announcement_words.hpp"

@@ -37,7 +37,7 @@ std::vector<std::string_view> words(std::string_view text) {
 
 std::size_t count_sentences(std::string_view text) {
   std::size_t count = 0;
-  bool begun = false;  // a word was read since the last end of a sentence
+  bool begun = false;  // a word has been read since the last end of a sentence
   for (std::size_t i = 0; i < text.size(); ++i) {
     begun = begun || is_word(text[i]);
     const bool stop = text[i] == '.' || text[i] == '!' || text[i] == '?';

@@ -23,7 +23,7 @@ std::size_t count_letter(std::string_view text, char letter);
 /// Counts occurrences that do not overlap, without regard to the case of ASCII letters. 0 for an
 /// empty part.
 std::size_t count_occurrences(std::string_view text, std::string_view part);
-/// Counts words with a capital and without a small ASCII letter.
+/// Counts words with an ASCII capital and without a lower-case ASCII letter.
 std::size_t count_capital_words(std::string_view text);
 bool has_upper(std::string_view text);  ///< whether it has an ASCII capital
 bool has_lower(std::string_view text);

@@ -7,17 +7,17 @@
 
 namespace rollcall::text::jinja {
 
-/// How deep values may hold values, and iterators may go over iterators. It limits the recursion of
-/// all functions that go through them or free them.
+/// How deeply values may nest in values, and iterators in iterators. It limits the recursion of all
+/// functions that go through them or free them.
 constexpr int kValueDepth = 400;
-/// How deep evaluations may nest. Each takes less than 1 KiB of stack, of which there are usually
+/// How deeply evaluations may nest. Each takes less than 1 KiB of stack, of which there are usually
 /// 8 MiB. Python's own limit of 1000 frames stops macros at a similar depth.
 constexpr int kEvaluationDepth = 1500;
-/// Bytes that are copied or compared in one step.
+/// Bytes copied or compared in one step.
 constexpr std::int64_t kBytesOfAStep = 256;
 /// Bytes that are searched, or looked at character by character, in one step.
 constexpr std::int64_t kLooksOfAStep = 32;
-/// Names of a scope or of a call's arguments that a search for one of them passes in one step.
+/// How many names in a scope or among a call's arguments a search passes in one step.
 constexpr std::int64_t kNamesOfAStep = 16;
 
 /// What is left. All functions that take from the budget throw Fault when it is used up.
@@ -32,7 +32,7 @@ struct Budget {
   void work(std::int64_t n) { step(1 + n / kBytesOfAStep); }
   void look(std::int64_t n) { step(1 + n / kLooksOfAStep); }
   void pass_names(std::size_t n) { step(std::int64_t(n) / kNamesOfAStep); }
-  /// Throws if `n` more bytes would not fit. To be called before a large value is built.
+  /// Throws if `n` more bytes would not fit. Called before a large value is built.
   void check(std::int64_t n) const {
     if (n > bytes) throw Fault{FaultKind::limit, "too much memory"};
   }

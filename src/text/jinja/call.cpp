@@ -112,7 +112,8 @@ const Row* find_row(std::span<const Row> rows, std::string_view name) {
 
 Value apply(const Row& row, Context& context, const Value& self, Arguments arguments) {
   context.budget.step();
-  // Every function takes at least this much for a text. Those that take more charge for it.
+  // Every function costs at least this much for a string. Those that cost more charge for it
+  // themselves.
   if (self.is(Kind::string)) context.budget.work(std::int64_t(self.text().size()));
   for (const auto& value : arguments.positional)
     if (value.is(Kind::string)) context.budget.work(std::int64_t(value.text().size()));

@@ -12,7 +12,7 @@ namespace rollcall::text::jinja {
 /// What all functions of one rendering share.
 struct Context {
   Budget budget;
-  std::vector<Value> changing;  ///< objects that may come to hold themselves; emptied at the end
+  std::vector<Value> changing;  ///< objects that may end up holding themselves; emptied at the end
   bool clock_read = false;      ///< whether the template asked for the time
 };
 
@@ -25,7 +25,7 @@ struct Arguments {
 struct Call {
   Context& context;
   const Value& self;  ///< the value that is filtered or tested, or the method's object; the value
-                      ///< none for a plain function
+                      ///< `none` for a plain function
   std::vector<Value> values;  ///< [parameter] its argument
   std::vector<bool> given;    ///< [parameter] whether there is an argument
   Arguments rest;             ///< the arguments that `*` and `**` took
@@ -35,9 +35,9 @@ struct Call {
   const Value& operator[](std::size_t i) const { return values[i]; }
 };
 
-/// `signature` has the parameters' names with spaces between them. A name with "!" at its end must
-/// be given. "/" at the beginning means that none may be given by name, and "*" or "**" at the end
-/// that further positional or named arguments may follow.
+/// `signature` has the parameters' names with spaces between them. An argument whose name ends with
+/// "!" is required. "/" at the beginning means that none may be passed by name, and "*" or "**" at
+/// the end that more positional or named arguments may follow.
 struct Row {
   std::string_view name, signature;
   Value (*apply)(Call&);
@@ -57,15 +57,15 @@ Value function(Context& context, const Row& row, const Value& self);
 std::span<const Row> filters();
 std::span<const Row> tests();
 std::span<const Row> functions();  ///< the global functions: range, dict, namespace, ...
-/// Whether Jinja has a filter or function of that name that this interpreter lacks.
+/// Whether Jinja has a filter or function with that name that this interpreter lacks.
 bool is_known_to_jinja(std::string_view filter_or_function);
 
-// Arguments that must be of one type. The functions throw for another type; `what` names the
+// Arguments that must have a certain type. The functions throw for any other type; `what` names the
 // argument in the message.
 std::int64_t whole_argument(const Value& value);
 const std::string& text_argument(const Value& value, const char* what);
 
-/// Gives one value after the other, as Python's iterators do.
+/// Returns one value after another, as Python's iterators do.
 struct Iterator : Object {
   using Next = std::function<bool(Context&, Value&)>;
   Iterator(Budget* budget, int depth, Next n);
@@ -73,7 +73,7 @@ struct Iterator : Object {
   bool advance(Context& context, Value& value);
 };
 
-/// A generator, as filters such as map and select return it. `depth` is the depth of the deepest
+/// A generator, as returned by filters such as map and select. `depth` is the depth of the deepest
 /// value that it holds.
 Value generator(Context& context, int depth, Iterator::Next next);
 /// Throws for a value that is not iterable.

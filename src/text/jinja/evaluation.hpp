@@ -7,18 +7,18 @@
 
 namespace rollcall::text::jinja {
 
-/// Evaluates expressions with the variables of a rendering. All functions throw Fault where Python
-/// or Jinja refuse an operation, or where the budget ends.
+/// Evaluates expressions with the variables of a rendering. All functions throw Fault if Python or
+/// Jinja refuses an operation, or if the budget runs out.
 class Evaluator {
  public:
   explicit Evaluator(Rendering& rendering) : r_(rendering) {}
 
   Value evaluate(const Expression& e);
   Value name(const Expression& e);  ///< a variable, a function, or an undefined value
-  /// A call, which gets `caller` as a further argument unless it is null (the tag `call`).
+  /// A call, which gets `caller` as an additional argument unless it is null (the tag `call`).
   Value call_expression(const Expression& e, const Value* caller);
-  /// Filters of a value, which is `body` where the expression itself has none (the tags `filter`
-  /// and `set`).
+  /// Applies filters to a value, which is `body` if the expression itself has none (the tags
+  /// `filter` and `set`).
   Value filtered_value(const Expression& e, const Value* body);
 
  private:

@@ -1,4 +1,5 @@
-// Executes each kind of statement. Faults get the place of the statement or expression they are in.
+// Executes each kind of statement. Faults are given the place of the statement or expression in
+// which they occur.
 #include "text/jinja/execution.hpp"
 
 #include "text/jinja/evaluation.hpp"
@@ -12,7 +13,7 @@
 namespace rollcall::text::jinja {
 namespace {
 
-/// The keyword argument of that name, which is removed from the others.
+/// The keyword argument with that name, which is removed from the others.
 std::optional<Value> take_named(Arguments& arguments, const std::string& name) {
   const auto at = std::find_if(arguments.named.begin(), arguments.named.end(),
                                [&](const auto& a) { return a.first == name; });
@@ -166,7 +167,7 @@ Executor::Flow Executor::loop(const Statement& s, const Value& iterable, int dep
   variable.object = state;
   if (s.recursive) state->recursive = &s;
   state->scope = r_.scopes.current();
-  // As in Jinja, iterations that break or continue cut short do not count: if there are no others,
+  // As in Jinja, iterations cut short by break or continue do not count: if there are no others,
   // the else is rendered.
   bool completed = false;
   while (loop_advance(r_.context, *state)) {

@@ -8,11 +8,11 @@
 
 namespace rollcall::text::jinja {
 
-/// The text of the whole template. Throws Fault with its place. To be called once.
+/// The text of the whole template. Throws Fault with its place. Call it only once.
 std::string render(Rendering& rendering);
 
-/// Executes statements in a rendering. All functions throw Fault where Python or Jinja refuse an
-/// operation, or where the budget ends.
+/// Executes statements in a rendering. All functions throw Fault if Python or Jinja refuses an
+/// operation, or if the budget runs out.
 class Executor {
  public:
   /// How a block ended: at its end, at `break`, or at `continue`.
@@ -34,14 +34,14 @@ class Executor {
   Flow with(const Statement& s);
   Flow loop(const Statement& s, const Value& iterable, int depth0);
   /// Items of `for x in source if test`. The test sees the target, and is evaluated only when the
-  /// loop comes to the item.
+  /// loop reaches the item.
   std::shared_ptr<Iterator> filtered(const Statement& s, std::shared_ptr<Iterator> source);
   void call_block(const Statement& s);
   void assign(const Expression& target, const Value& value);
   void assign_namespace(const Expression& target, const Value& value);
-  Value macro(const Statement& statement);  // of a tag `macro` or `call`
+  Value macro(const Statement& statement);  // the macro of a tag `macro` or `call`
   void bind(const Macro& macro, Arguments& arguments);
-  /// The value of the i-th parameter. A parameter without argument and default is undefined.
+  /// The value of the i-th parameter. A parameter with neither argument nor default is undefined.
   Value parameter(const Macro& macro, std::size_t i, Arguments& arguments);
 
   Rendering& r_;

@@ -16,7 +16,7 @@ enum class FaultKind {
   unsupported,  ///< the template is Jinja, but this interpreter lacks what it uses
   wrong,        ///< an operation that Python or Jinja refuses as well
   refused,      ///< the template itself called raise_exception
-  limit,        ///< it takes more steps, bytes or depth than allowed
+  limit,        ///< the template takes more steps, bytes or depth than allowed
 };
 
 struct Fault {

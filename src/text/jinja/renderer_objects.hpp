@@ -20,11 +20,11 @@ struct Macro : Object {
 struct Loop : Object {
   Loop(Budget* budget, Value over, std::shared_ptr<Iterator> items, int depth_before);
   Value iterable;
-  std::shared_ptr<Iterator> source;  ///< the items that follow; null if the loop has ended
+  std::shared_ptr<Iterator> source;  ///< the items that follow; null once the loop has ended
   std::int64_t index0 = -1;
   int depth0;
   std::optional<std::int64_t> length;
-  std::optional<Value> after;            ///< the next item, if it was looked at already
+  std::optional<Value> after;            ///< the next item, if it has been looked at already
   Value before, current;                 ///< the previous item and the present one
   Value last_changed;                    ///< the arguments of the last call of changed()
   bool was_changed = false;              ///< whether changed() was called

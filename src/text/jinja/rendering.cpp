@@ -61,7 +61,7 @@ void Output::write(std::string_view text) {
 Rendering::Rendering(const Template& tree, const Budget& budget)
     : parsed(tree), context{budget, {}}, scopes(context.budget, tree), output(context.budget) {}
 
-/// Objects that may hold themselves are emptied while all of them live, so that the end of one does
+/// Objects that may hold themselves are emptied while all of them live, so that destroying one does
 /// not free a long chain of others.
 Rendering::~Rendering() {
   scopes.clear();

@@ -12,32 +12,32 @@
 
 namespace rollcall::text::jinja {
 
-/// The variables that were set in one frame, which is the template, an iteration of a loop, a call
-/// of a macro, or a block.
+/// The variables that were set in one frame, which is the template, a loop iteration, a macro call,
+/// or a block.
 struct Scope : std::enable_shared_from_this<Scope> {
   Scope* parent = nullptr;
   std::vector<std::pair<int, Value>> variables;
-  bool kept = false;  ///< whether a macro was defined in it or in a scope inside, and needs it
+  bool kept = false;  ///< whether a macro was defined in it or in a nested scope, and needs it
                       ///< later
 };
 
-/// The scopes around the statement that is being rendered, the template's own one as the outermost.
-/// Looking for a variable takes steps of the budget.
+/// The scopes around the statement that is being rendered, with the template's own scope as the
+/// outermost. Looking for a variable takes steps from the budget.
 class Scopes {
  public:
   Scopes(Budget& budget, const Template& parsed);
 
   Scope* current() const { return current_; }
-  /// Makes a scope the current one, and gives the one that was current before.
+  /// Makes a scope the current one, and returns the previous one.
   Scope* enter(Scope* scope) { return std::exchange(current_, scope); }
 
   void set(int symbol, Value value);    ///< in the current scope
-  const Value* find(int symbol) const;  ///< from the current scope outwards; null: nowhere
+  const Value* find(int symbol) const;  ///< from the current scope outwards; null if it is nowhere
   /// Makes the names undefined in a scope, even if a scope around it has them.
   void hide(Scope& scope, const std::vector<int>& symbols);
   /// Keeps the current scope and those around it until the rendering ends, for a macro.
   void keep();
-  void clear();  ///< removes all variables of the template's scope and of scopes that are kept
+  void clear();  ///< removes all variables from the template's scope and from scopes that are kept
 
  private:
   void set_in(Scope& scope, int symbol, Value value);
@@ -56,7 +56,7 @@ class Output {
   explicit Output(Budget& budget) : budget_(budget) {}
 
   void write(std::string_view text);
-  /// Writes to another text from now on, and gives the one that was written to before.
+  /// Writes to another string from now on, and returns the previous one.
   std::string* redirect(std::string* text) { return std::exchange(text_, text); }
   std::string take() { return std::move(whole_); }
 
@@ -72,7 +72,7 @@ struct Rendering {
   Rendering(const Rendering&) = delete;
   Rendering& operator=(const Rendering&) = delete;
 
-  bool mentions(std::string_view name) const;  ///< whether the template uses a variable of that
+  bool mentions(std::string_view name) const;  ///< whether the template uses a variable with that
                                                ///< name
   void set(std::string_view name,
            const Value& value);  ///< before the rendering begins; only if mentions(name)
@@ -81,13 +81,13 @@ struct Rendering {
   Context context;
   Scopes scopes;
   Output output;
-  Place at{1, 1};  ///< of the statement or expression that is evaluated
+  Place at{1, 1};  ///< place of the statement or expression being evaluated
 };
 
 /// A new scope, which is the current one while the frame lives.
 class Frame {
  public:
-  /// `hidden`: names that begin as undefined in it (scoping.hpp).
+  /// `hidden`: names that start out undefined in it (scoping.hpp).
   Frame(Rendering& rendering, Scope* parent, const std::vector<int>& hidden);
   Frame(Rendering& rendering, const std::vector<int>& hidden)
       : Frame(rendering, rendering.scopes.current(), hidden) {}

@@ -1,5 +1,5 @@
-// Follows the order in which a frame's code reads and sets names, without the frames inside it, by
-// the rules of jinja2/idtracking.py.
+// Tracks the order in which a frame's code reads and sets names, without the frames inside it,
+// following the rules of jinja2/idtracking.py.
 #include "text/jinja/scoping.hpp"
 
 #include <map>
@@ -13,7 +13,7 @@ namespace {
 struct Names {
   const Names* parent = nullptr;
   std::map<int, bool> variables = {};
-  bool in_condition = false;  ///< a name that only a branch sets begins with the value outside
+  bool in_condition = false;  ///< a name that only one branch sets starts with the outer value
 
   bool outer_has(int symbol) const {
     return parent && (parent->variables.count(symbol) > 0 || parent->outer_has(symbol));
@@ -97,7 +97,7 @@ std::vector<int> hidden_of(const Names& names) {
 
 void settle_block(Block& block, const Names& names);
 
-/// Settles a frame whose parameters are in `names`, and gives its hidden names.
+/// Settles a frame whose parameters are in `names`, and returns its hidden names.
 std::vector<int> settle_frame(Block& body, Names& names) {
   visit_block(names, body);
   settle_block(body, names);

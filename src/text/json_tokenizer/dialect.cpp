@@ -68,7 +68,7 @@ std::string range(char32_t first, char32_t last) {
   return fmt::format("\\x{{{:x}}}-\\x{{{:x}}}", std::uint32_t(first), std::uint32_t(last));
 }
 
-/// A set of characters in the form in which it is written inside a class of PCRE2.
+/// A set of characters in the form used inside a PCRE2 character class.
 struct Set {
   std::string inside;
   bool negated = false;
@@ -88,8 +88,8 @@ std::string categories(std::string_view brief) {
                                   [&](const auto& name) { return brief == name.brief; }));
 }
 
-/// Oniguruma's \w, which has letters, marks, decimal and letter numbers, connectors, symbols like
-/// letters, and, unexpectedly, the other numbers of Latin-1.
+/// Oniguruma's \w, which has letters, marks, decimal and letter numbers, connectors, letter-like
+/// symbols and, unexpectedly, the other Latin-1 numbers.
 std::string word_characters() {
   return categories("L") + categories("M") + categories("Nd") + categories("Nl") +
          categories("Pc") +
@@ -227,8 +227,8 @@ class Translator {
     }
   }
 
-  /// The set of \d, \w, \s, \h or \p{...} or of a complement, read after the backslash. Nothing for
-  /// other escapes.
+  /// The set for \d, \w, \s, \h or \p{...} or for a complement, read after the backslash. Nothing
+  /// for other escapes.
   std::optional<Set> set(char letter) {
     switch (letter) {
       case 'd':
@@ -252,7 +252,7 @@ class Translator {
     return Set{property(inverse ? name.substr(1) : name), (letter == 'P') != inverse};
   }
 
-  /// The character of an escape with a number, or with a letter such as \n. Nothing for other
+  /// The character for an escape with a number, or with a letter such as \n. Nothing for other
   /// escapes.
   std::optional<std::string> coded(char letter) {
     if (letter == 'v') return "\\x0b";
@@ -358,8 +358,8 @@ class Translator {
   const std::string& source_;
   std::size_t at_ = 0;
   std::string out_;
-  std::size_t atom_ = kNone;  // byte of out_ with which the last atom begins; kNone without one
-  std::vector<std::size_t> groups_;  // bytes of out_ with which the open groups begin
+  std::size_t atom_ = kNone;  // byte of out_ at which the last atom begins; kNone if there is none
+  std::vector<std::size_t> groups_;  // bytes of out_ at which the open groups begin
 };
 
 }  // namespace

@@ -6,11 +6,11 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// An expression that matches the same texts in PCRE2 with the options UTF, UCP and MULTILINE.
-/// Constructs that mean something else there are written out: \s, \w, \v, \h and \b, classes of the
-/// Unicode version (16 in Oniguruma, 14 in PCRE2 10.42), (?m), a{1,3}+ (not possessive in
-/// Oniguruma), a{2}?, a{,3}, and isolated flags. Throws std::invalid_argument naming a construct
-/// that has no translation.
+/// An expression that matches the same text in PCRE2 with the options UTF, UCP and MULTILINE.
+/// Constructs that mean something else there are written out: \s, \w, \v, \h and \b, classes that
+/// depend on the Unicode version (16 in Oniguruma, 14 in PCRE2 10.42), (?m), a{1,3}+ (not
+/// possessive in Oniguruma), a{2}?, a{,3}, and isolated flags. Throws std::invalid_argument naming
+/// a construct that has no translation.
 std::string to_pcre2(const std::string& oniguruma);
 
 }  // namespace rollcall::text::json_tokenizer

@@ -1,5 +1,5 @@
 // Reads tokenizer.json event by event. A JSON tree of its 150,000 nodes would take longer to build
-// than everything else at the start of the program.
+// than everything else at program start.
 #include "text/json_tokenizer/document.hpp"
 
 #include <fmt/format.h>
@@ -10,8 +10,8 @@ namespace {
 using Json = nlohmann::json;
 constexpr std::size_t kDeepest = 100;  // levels of nesting; real files have seven
 
-/// Fills a document's merges from the elements of the list model.merges, each of which is a text
-/// "a b" or a list of two texts.
+/// Fills a document's merges from the elements of the list model.merges, each of which is a string
+/// "a b" or a list of two strings.
 class MergeReader {
  public:
   explicit MergeReader(Document& document) : document_(&document) {}
@@ -49,7 +49,7 @@ class MergeReader {
 
   Document* document_;
   bool in_pair_ = false;
-  int pair_size_ = 0;  // texts of the pair that were read
+  int pair_size_ = 0;  // number of the pair's strings that have been read
 };
 
 class Reader final : public Json::json_sax_t {

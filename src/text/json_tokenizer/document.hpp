@@ -1,5 +1,5 @@
-// The content of tokenizer.json. Vocabulary and merges are nearly all of it and have tables of
-// their own; the rest is JSON.
+// The content of tokenizer.json. Vocabulary and merges are nearly all of it and have their own
+// tables; the rest is JSON.
 #pragma once
 
 #include "base/text/json.hpp"
@@ -14,9 +14,9 @@ namespace rollcall::text::json_tokenizer {
 
 struct Document {
   std::string origin;  ///< names the file in messages
-  /// Everything but model.vocab and model.merges, which are left out if they have the form of BPE.
+  /// Everything but model.vocab and model.merges, which are left out if they have BPE's form.
   nlohmann::json rest;
-  /// model.vocab in the order of the file, as texts and ids.
+  /// model.vocab in file order, as strings and ids.
   std::vector<std::pair<std::string, std::int32_t>> vocab;
   /// model.merges as pairs; "a b" is split at its space.
   std::vector<std::pair<std::string, std::string>> merges;
@@ -25,10 +25,10 @@ struct Document {
   Field root() const { return {rest, "", origin}; }
 };
 
-/// Limits the tables by id. The largest vocabulary that is known has 262,144 tokens.
+/// Limits the tables by id. The largest known vocabulary has 262,144 tokens.
 constexpr std::int64_t kLargestId = (1 << 24) - 1;
 
-/// Throws InputError naming the fault for a text that is not JSON or is nested too deeply, and for
+/// Throws InputError naming the fault for text that is not JSON or is nested too deeply, and for
 /// ids that are out of range.
 Document parse_document(const std::string& json, const std::string& origin);
 

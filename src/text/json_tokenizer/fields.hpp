@@ -29,7 +29,7 @@ class Field {
   bool flag() const;
   bool flag(const char* key, bool otherwise) const;  ///< a member that may be missing or null
   std::int64_t count() const;                        ///< a whole number from 0 to 2^31 - 1
-  char32_t character() const;                        ///< the character of a string of one
+  char32_t character() const;                        ///< the character of a one-character string
 
   bool is_zero() const { return value_->is_number() && value_->get<double>() == 0.0; }
   bool is_text() const { return value_->is_string(); }
@@ -37,7 +37,7 @@ class Field {
   const std::string& place() const { return place_; }
   const std::string& origin() const { return *origin_; }
 
-  /// Refuses the file because of a fault of this value: "PLACE FAULT".
+  /// Refuses the file because of a fault in this value: "PLACE FAULT".
   [[noreturn]] void refuse(const std::string& fault) const;
   void require(bool ok, const std::string& fault) const;
 

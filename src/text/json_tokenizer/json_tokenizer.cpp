@@ -145,8 +145,8 @@ const std::string* JsonTokenizer::text_of(std::int32_t id) const {
   return added != nullptr ? &added->pattern : model_.vocabulary().text(id);
 }
 
-/// Two kinds of tokens are not settled: a byte token, which becomes text only when its run of byte
-/// tokens ends, and a token that leaves no text, since it does not end a run.
+/// Two kinds of tokens are not settled yet: a byte token, which becomes text only when its run of
+/// byte tokens ends, and a token that leaves no text, since it does not end a run.
 bool JsonTokenizer::is_settled(std::int32_t token, Special special) const {
   const std::string* text = text_of(token);
   return text != nullptr && (special != Special::skip || !added_.is_special(*text)) &&

@@ -18,10 +18,10 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// The EncodeSpaces that no call of encode() uses at the moment. Any thread may call any function.
+/// The EncodeSpaces that no call of encode() is using. Any thread may call any function.
 class EncodeSpacePool {
  public:
-  std::unique_ptr<EncodeSpace> take();  ///< a new one where all are in use
+  std::unique_ptr<EncodeSpace> take();  ///< a new one if all are in use
   void give_back(std::unique_ptr<EncodeSpace> space);
 
  private:
@@ -31,8 +31,8 @@ class EncodeSpacePool {
 
 class JsonTokenizer final : public Tokenizer {
  public:
-  /// `stated` is what the files beside tokenizer.json say. Throws InputError where the file is
-  /// faulty or needs what is not supported.
+  /// `stated` is what the files beside tokenizer.json say. Throws InputError if the file is faulty
+  /// or needs something that is not supported.
   JsonTokenizer(const std::string& json, const std::string& origin,
                 const StatedTokens& stated = {});
 
@@ -63,7 +63,7 @@ class JsonTokenizer final : public Tokenizer {
   const std::string* text_of(std::int32_t id) const;  // null if no token has this id
 
   std::string origin_;
-  bool is_prefix_changed_;  // another file decides whether a text gets a space before it
+  bool is_prefix_changed_;  // another file decides whether text gets a space before it
   Bpe model_;
   std::vector<NormalizerStep> normalizer_;
   AddedTokens added_;
@@ -71,7 +71,7 @@ class JsonTokenizer final : public Tokenizer {
   Surroundings around_;
   std::optional<std::vector<DecoderStep>> decoder_;
   std::optional<std::int32_t> eos_;
-  std::string digest_;  // of tokenizer.json and of what the other files change
+  std::string digest_;  // digest of tokenizer.json and of what the other files change
   mutable EncodeSpacePool spaces_;
 };
 

@@ -14,7 +14,7 @@ namespace rollcall::text::json_tokenizer {
 struct StatedToken {
   std::string content;
   bool single_word = false, lstrip = false, rstrip = false, normalized = false, special = false;
-  /// Whether no file says `normalized`. It is then the opposite of `special`, also if `special` is
+  /// Whether no file says `normalized`. It is then the opposite of `special`, even if `special` is
   /// set later.
   bool follows_special = false;
   bool operator==(const StatedToken&) const = default;
@@ -30,7 +30,7 @@ struct StatedTokens {
   std::vector<std::pair<std::string, StatedToken>> named;
   std::vector<StatedToken> extra;    ///< extra_special_tokens, or additional_special_tokens
   bool class_gives_end = false;      ///< whether eos_token is the class's, not a file's
-  bool split_special = false;        ///< split_special_tokens: texts are not searched for them
+  bool split_special = false;        ///< split_special_tokens: text is not searched for them
   bool plain_special = false;        ///< special tokens are added again, without flags
   std::optional<bool> prefix_space;  ///< add_prefix_space
   /// add_prefix_space of the tokenizer's class, for folders whose files do not set it. If the class

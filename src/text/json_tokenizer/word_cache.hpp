@@ -1,4 +1,4 @@
-// Keeps the tokens of words that were seen before, since a text repeats a few short words.
+// Keeps the tokens of words seen before, since text repeats a few short words.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace rollcall::text::json_tokenizer {
 
 /// A table in which a new word replaces an old one in the same slot. An entry has 64 bytes, which
-/// is a line of the processor's cache, and the table has 4 MiB.
+/// is one cache line, and the table has 4 MiB.
 class WordCache {
  public:
   static constexpr std::size_t kLongest = 26, kMostTokens = 8;

@@ -16,7 +16,8 @@ namespace rollcall::text {
 
 class FolderFile {
  public:
-  /// Keys keep the order of the file, in which templates print objects and new tokens get ids.
+  /// Keys keep their order in the file, because templates print objects and new tokens get ids in
+  /// that order.
   using Json = nlohmann::ordered_json;
 
   FolderFile() = default;  ///< an empty object
@@ -36,7 +37,7 @@ class FolderFile {
     return ok;
   }
 
-  /// A number or a flag; nothing if it is missing or null.
+  /// A number or a boolean; nothing if it is missing or null.
   template <class T>
   std::optional<T> number(const char* key) const {
     const Json& value = at(key);

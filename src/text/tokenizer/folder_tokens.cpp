@@ -26,7 +26,7 @@ bool is_standard(const std::string& key) {
                      [&](const char* name) { return key == name; });
 }
 
-/// Sets the token of a name. A name that is there already keeps its place in the order.
+/// Sets the token for a name. A name that is there already keeps its place in the order.
 void assign(Names& names, const std::string& name, std::optional<StatedToken> token) {
   const auto known = std::find_if(names.begin(), names.end(),
                                   [&](const auto& entry) { return entry.first == name; });
@@ -72,7 +72,7 @@ std::int64_t id_of(const FolderFile& file, const std::string& text, const char* 
   return id;
 }
 
-/// Reads the files of a folder one after the other into one result.
+/// Reads the files of a folder one after another into one result.
 class Merging {
  public:
   Merging(const std::filesystem::path& folder, const FolderFile& config)
@@ -126,7 +126,7 @@ class Merging {
       assign(found_, key, read_object(file, value, key, special));
   }
 
-  /// Reads extra tokens: a list, or an object of named ones, which does not count as a list.
+  /// Reads extra tokens: a list, or an object with named ones, which does not count as a list.
   void read_extra(const FolderFile& file, const char* place, const Json& value) {
     has_list_ = !value.is_object();
     if (value.is_null()) return;
@@ -175,7 +175,7 @@ class Merging {
   }
 
   /// added_tokens.json has texts and ids. The other files say which of them are special; what
-  /// tokenizer_config.json says only counts if it is a plain string.
+  /// tokenizer_config.json says counts only if it is a plain string.
   void read_added_tokens() {
     const FolderFile added(folder_, "added_tokens.json");
     const auto names_it = [&](const char* name, const std::string& content) {
@@ -196,7 +196,7 @@ class Merging {
     }
   }
 
-  /// If no file names a pad_token, it is the token with which tokenizer.json pads.
+  /// If no file names a pad_token, it is the token that tokenizer.json pads with.
   void add_padding_token() {
     const auto file = folder_ / "tokenizer.json";
     if (config_.contains("pad_token") || map_.contains("pad_token") ||
@@ -215,14 +215,14 @@ class Merging {
              StatedToken{.content = padding->at("pad_token").text(), .special = true});
   }
 
-  /// The token of the class with that name; null if it has none, or there is no class.
+  /// The class's token with that name; null if it has none, or if there is no class.
   const char* of_class(const std::string& name) const {
     const auto at =
         std::find(kStandardTokens.begin(), kStandardTokens.end(), name) - kStandardTokens.begin();
     return class_ == nullptr ? nullptr : class_->tokens.at(std::size_t(at));
   }
 
-  /// Adds the tokens of the class whose names no file sets, not even to null.
+  /// Adds those of the class's tokens whose names no file sets, not even to null.
   void add_defaults() {
     for (const char* name : kStandardTokens) {
       const std::string token = of_class(name) == nullptr ? "" : of_class(name);
@@ -263,7 +263,7 @@ class Merging {
   const TokenizerClass* class_;  // null if tokenizer.json is used without a class
   FolderFile map_;               // empty if added_tokens_decoder takes its place
   Names standard_;               // kStandardTokens, as far as they are set
-  Names found_, given_;          // names of the model's own; those found come first
+  Names found_, given_;          // the model's own names; those found come first
   // The extra tokens whose texts transformers knows when it reads added_tokens.json.
   std::set<std::string> known_extra_;
   bool has_list_ = false;  // there is a list of extra special tokens, which may be empty

@@ -1,5 +1,5 @@
-// The tokens that a model folder states in files other than tokenizer.json, which are
-// tokenizer_config.json, special_tokens_map.json and added_tokens.json.
+// The tokens that a model folder states in files other than tokenizer.json: tokenizer_config.json,
+// special_tokens_map.json and added_tokens.json.
 #pragma once
 
 #include "text/json_tokenizer/stated_tokens.hpp"

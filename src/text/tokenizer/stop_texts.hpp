@@ -1,4 +1,4 @@
-// Looks for texts that end an answer while the answer is sampled.
+// Looks for stop texts, which end an answer, while the answer is sampled.
 #pragma once
 
 #include "text/tokenizer/text_stream.hpp"
@@ -11,9 +11,9 @@
 
 namespace rollcall::text {
 
-/// The search in one answer. It sees special tokens spelt out, because a tag that is a token of its
-/// own can be a stop text. The cost of a token does not grow with the answer, because only as much
-/// text is kept as can be the beginning of a stop text. A stop text is found as soon as its last
+/// The search in one answer. It sees special tokens spelt out, because a tag that is a single token
+/// can be a stop text. The cost per token does not grow with the answer, because no more text is
+/// kept than can be the beginning of a stop text. A stop text is found as soon as its last
 /// character is complete.
 class StopTexts {
  public:

@@ -71,7 +71,7 @@ std::shared_ptr<const Tokenizer> read_tokenizer_json(const std::filesystem::path
 }
 
 std::string with_end_tokens(const std::string& json, const std::vector<std::int32_t>& end_tokens) {
-  using Ordered = nlohmann::ordered_json;  // people read the file, so that it keeps its order
+  using Ordered = nlohmann::ordered_json;  // people read the file, so it keeps its order
   Ordered settings = json.empty() ? Ordered::object() : Ordered::parse(json);
   const Ordered said = settings.value("eos_token_id", Ordered());
   const auto is_said = [&](std::int32_t id) {

@@ -15,7 +15,7 @@
 
 namespace rollcall::text {
 
-/// What the model's makers suggest in generation_config.json. It is only shown, and the run file
+/// What the model's makers suggest in generation_config.json. It is only displayed; the run file
 /// decides.
 struct SuggestedSampling {
   std::optional<double> temperature, top_p, repetition_penalty;
@@ -28,7 +28,7 @@ struct TextFiles {
   std::shared_ptr<const Tokenizer> tokenizer;  ///< from tokenizer.json
   /// From chat_template.jinja, else from tokenizer_config.json. Empty if there is no template.
   std::string chat_template;
-  /// For conversations with tools. Equal to `chat_template` if there is one template for all.
+  /// For conversations with tools. Equal to `chat_template` if there is one template for both.
   std::string tool_template;
   /// Texts of the special tokens that the folder sets, by name: bos_token, eos_token and so on, and
   /// names of the model's own.
@@ -56,17 +56,17 @@ std::string with_end_tokens(const std::string& json, const std::vector<std::int3
 /// and Rust's from_utf8_lossy do (Unicode, section 3.9).
 std::string valid_utf8(std::string_view text);
 
-// The tokenizers of a tokenizer.json give the ids of Hugging Face's `tokenizers`. encode() reads
-// any bytes as valid_utf8() of them. decode() gives valid UTF-8, with U+FFFD where the bytes of
-// tokens are not a whole character. Truncation and padding in the file are not applied, as in
-// `transformers`.
+// The tokenizers from a tokenizer.json give the same ids as Hugging Face's `tokenizers`. encode()
+// passes any bytes through valid_utf8(). decode() returns valid UTF-8, with U+FFFD where the bytes
+// of tokens do not make a whole character. Truncation and padding in the file are not applied, as
+// in `transformers`.
 
 /// The tokenizer of a folder, from tokenizer.json and from what the other files say about tokens.
-/// Ids are those of transformers' AutoTokenizer, also of tokens that are appended to the
+/// Ids are those of transformers' AutoTokenizer, including those of tokens that are appended to the
 /// vocabulary.
 std::shared_ptr<const Tokenizer> read_folder_tokenizer(const std::filesystem::path& folder);
 /// The tokenizer of tokenizer.json alone. `eos` is the text of the token that Tokenizer::eos()
-/// gives. If it is empty, eos() throws InputError.
+/// returns. If it is empty, eos() throws InputError.
 std::shared_ptr<const Tokenizer> read_tokenizer_json(const std::filesystem::path& file,
                                                      const std::string& eos = {});
 std::shared_ptr<const Tokenizer> parse_tokenizer_json(const std::string& json,

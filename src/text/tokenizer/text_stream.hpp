@@ -11,11 +11,11 @@
 
 namespace rollcall::text {
 
-/// How many bytes of `text` further tokens will not change. These are all bytes except an
-/// unfinished UTF-8 character at the end, or the U+FFFD that a decoder puts in its place.
+/// How many bytes of `text` later tokens will not change: all except an unfinished UTF-8 character
+/// at the end, or the U+FFFD that a decoder puts in its place.
 std::size_t settled_bytes(std::string_view text);
 
-/// Gives out the text of a growing list of tokens piece by piece. The cost of a token does not grow
+/// Gives out the text of a growing list of tokens piece by piece. The cost per token does not grow
 /// with the list, because only its last tokens are decoded again. A few old ones are among them,
 /// since a decoder may treat the first token of a text differently.
 class TextStream {
@@ -23,9 +23,9 @@ class TextStream {
   explicit TextStream(const Tokenizer& tokenizer,
                       Tokenizer::Special special = Tokenizer::Special::skip)
       : tokenizer_(&tokenizer), special_(special) {}
-  /// The text that can be shown now and was not shown before. `tokens` are all tokens so far.
+  /// The text that can be shown now and has not been shown before. `tokens` are all tokens so far.
   std::string more(std::span<const std::int32_t> tokens);
-  /// The text that is left when no further tokens come.
+  /// The text that is left once no more tokens will come.
   std::string rest(std::span<const std::int32_t> tokens);
 
  private:

@@ -1,4 +1,4 @@
-// Decides which tokens are values: numbers, formulas, names of one letter, and numbers in words.
+// Decides which tokens are values: numbers, formulas, one-letter names, and numbers in words.
 #include "text/tokenizer/token_values.hpp"
 
 #include "text/conclusion/announcement_words.hpp"
@@ -36,8 +36,8 @@ bool is_number_word(const Tokens& t, std::size_t at) {
          word.substr(hyphen - 2, 2) == "ty";
 }
 
-/// Whether the token is a word of one letter and not a name: "a" before a word, "A" at the
-/// beginning of a sentence, or "I".
+/// Whether the token is a one-letter word and not a name: "a" before a word, "A" at the beginning
+/// of a sentence, or "I".
 bool is_article(const Tokens& t, std::size_t at) {
   const std::string_view spelt = t.spelt(at), next = t.word(at + 1);
   if ((spelt != "a" && spelt != "A" && spelt != "I") || next.empty() || !t.is_spaced(at + 1) ||
@@ -77,7 +77,7 @@ bool is_value_within(const Tokens& t, std::size_t at, std::size_t depth) {
   if (t.is(at + 1, Kind::open) && !t.is_spaced(at + 1) && spelt.size() <= 2) return true;
   // a name with an index, such as x1
   if (spelt.size() <= 3 && spelt.find_first_of("0123456789") != std::string_view::npos) return true;
-  // a Roman number, such as II
+  // a Roman numeral, such as II
   if (spelt.size() <= 4 && spelt.find_first_not_of("IVX") == std::string_view::npos) return true;
   return words().functions.begins(t, at) || is_number_word(t, at) || spelt == "π" || spelt == "½";
 }

@@ -1,4 +1,4 @@
-// The built-in tokenizers, which have a table from bytes to tokens and one back.
+// The built-in tokenizers, which have one table from bytes to tokens and one back.
 #include "text/tokenizer/tokenizer.hpp"
 
 #include "base/errors/error.hpp"
@@ -13,7 +13,7 @@ namespace rollcall::text {
 namespace {
 
 /// Every token is one byte, except the last two, which are bos and eos. UTF-8 is not decoded, so
-/// that decode() gives back any bytes that encode() was given.
+/// that decode() returns whatever bytes encode() was given.
 class BytewiseTokenizer final : public Tokenizer {
  public:
   /// `bytes[id]` is the byte of token `id`. If two tokens have the same byte, encode() uses the

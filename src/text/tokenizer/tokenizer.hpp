@@ -14,8 +14,8 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  /// The tokens of the text alone. Added tokens that the text spells out ("<|im_end|>") become
-  /// their ids, as in Hugging Face's tokenizers.
+  /// The tokens of just the text. Added tokens that the text spells out ("<|im_end|>") become their
+  /// ids, as in Hugging Face's tokenizers.
   virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
 
   /// The tokens of the text as a sequence, with the tokens that the tokenizer puts around one, such
@@ -47,7 +47,7 @@ class Tokenizer {
 
 /// "character" has printable ASCII (tokens 0..94), newline (95), and 256 tokens for the UTF-8 bytes
 /// of everything else (96..351); bos is 352, eos 353. "byte" has the 256 bytes; bos is 256, eos
-/// 257. Throws ConfigError for another name, with the nearest known one.
+/// 257. Throws ConfigError for any other name, naming the nearest known one.
 std::unique_ptr<Tokenizer> make_tokenizer(const std::string& name);
 std::vector<std::string> tokenizer_names();
 

@@ -134,7 +134,7 @@ const TokenizerClass* tokenizer_class(const std::filesystem::path& folder,
   if (is_among(type, kAsIs)) return nullptr;
   const TokenizerClass* of_type = find(type, &TokenizerClass::of_types);
   if (named.empty() || find(type, &TokenizerClass::for_types) != nullptr) return of_type;
-  // This class would replace the pre-tokenizer for bytes by another one.
+  // This class would replace the byte pre-tokenizer with another one.
   if (named == "LlamaTokenizer" && has_bytes(folder / "tokenizer.json")) return nullptr;
   return find(named, &TokenizerClass::names);
 }

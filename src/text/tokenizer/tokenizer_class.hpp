@@ -17,18 +17,18 @@ inline constexpr std::array<const char*, 7> kStandardTokens{
 
 /// What the constructor of a class sets if no file does.
 struct TokenizerClass {
-  const char* names;  ///< names of the class, with spaces between them and without "Fast"
+  const char* names;  ///< names of the class, separated by spaces, without "Fast"
   /// Values of model_type in config.json that imply the class if no file names one.
   const char* of_types;
   /// The values among `of_types` that imply the class even if a file names another one.
   const char* for_types;
-  /// Texts of kStandardTokens. Empty means that there is no such token, and null that
-  /// tokenizer.json decides.
+  /// Strings for kStandardTokens. Empty means that there is no such token, null that tokenizer.json
+  /// decides.
   std::array<const char*, kStandardTokens.size()> tokens;
   /// add_prefix_space of the ByteLevel pre-tokenizer, if the class sets that.
   std::optional<bool> prefix_space = std::nullopt;
   bool keeps_no_flags = false;  ///< the class's special tokens lose lstrip, rstrip and single_word
-  /// Special tokens that only the class has, as names and texts.
+  /// Special tokens that only the class has, as names and strings.
   std::vector<std::pair<const char*, const char*>> own = {};
 };
 

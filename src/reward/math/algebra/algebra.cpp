@@ -61,8 +61,8 @@ Form Algebra::inverse(const Form& a) {
 }
 
 /// Numbers, products of constants and polynomials in variables alone are left out: a zero among
-/// numbers is refused where it is divided by, a product of constants is not zero, and a polynomial
-/// in variables is zero at few points.
+/// numbers is refused at the division, a product of constants is not zero, and a polynomial in
+/// variables is zero at few points.
 void Algebra::note_divisor(const Form& form) {
   const auto has_only = [&](std::initializer_list<AtomKind> kinds) {
     const auto is_one_of = [&](const Factor& f) {

@@ -24,7 +24,7 @@ class Algebra {
   Form pi() { return atom(AtomKind::pi, "pi"); }
   Form e() { return atom(AtomKind::e, "e"); }
   Form i() { return atom(AtomKind::i, "i"); }
-  /// An atom as a value; `base` and `arguments` as in Atom.
+  /// An atom as a value; `base` and `arguments` are as in Atom.
   Form atom(AtomKind kind, const std::string& name, mpz_class base = {},
             std::vector<Form> arguments = {});
   /// A function that stays as it is, as an atom: `name` of canonical arguments.
@@ -59,7 +59,7 @@ class Algebra {
  private:
   Polynomials polynomials_;
   std::vector<Form> divisors_;
-  std::set<std::string> divisor_keys_;  // a text for each of divisors_, to find repetitions
+  std::set<std::string> divisor_keys_;  // a key for each of divisors_, to find repetitions
 };
 
 }  // namespace rollcall::reward::math

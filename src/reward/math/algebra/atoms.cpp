@@ -1,4 +1,4 @@
-// Numbers atoms by what they are, and finds those within a form.
+// Numbers atoms by their content, and finds those within a form.
 #include "reward/math/algebra/atoms.hpp"
 
 #include "reward/math/limits.hpp"

@@ -13,7 +13,8 @@
 
 namespace rollcall::reward::math {
 
-/// Equal atoms have one number, and numbers count from 0 in the order in which atoms first come up.
+/// Equal atoms have the same number, and numbers count from 0 in the order in which atoms first
+/// appear.
 class Atoms {
  public:
   /// The number of this atom, which is added if it is new. Throws NoVerdict (exhausted) when there
@@ -34,13 +35,14 @@ class Atoms {
 
  private:
   std::deque<Atom> atoms_;
-  std::map<std::string, int> numbers_;  // by a text of kind, name, base and arguments
+  std::map<std::string, int> numbers_;  // by a key made of kind, name, base and arguments
 };
 
-/// The atom of this number as a value.
+/// The atom with this number as a value.
 Form atom_form(int number);
 
-/// A text that two polynomials in the atoms of one table share if and only if they are equal.
+/// Appends a key that two polynomials over the same table of atoms share if and only if they are
+/// equal.
 void append_key(const Poly& poly, std::string& to);
 
 }  // namespace rollcall::reward::math

@@ -1,4 +1,4 @@
-// Exponents and the simplest questions about forms.
+// Arithmetic on exponents, and the simplest questions about forms.
 #include "reward/math/algebra/form.hpp"
 
 #include "reward/math/limits.hpp"

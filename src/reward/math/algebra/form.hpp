@@ -16,7 +16,7 @@ struct Exponent {
   std::int32_t num = 1, den = 1;
   auto operator<=>(const Exponent&) const = default;
 };
-/// Both operators throw NoVerdict if the result does not fit 32 bits.
+/// Both operators throw NoVerdict if the result does not fit in 32 bits.
 Exponent operator+(Exponent a, Exponent b);
 Exponent operator*(Exponent a, Exponent b);
 
@@ -44,11 +44,10 @@ enum class AtomKind {
   pi,
   e,
   i,  ///< its square is -1
-  /// `base` is a prime, or a whole number above 1 without small prime factors; exponents from 0 to
-  /// below 1.
+  /// `base` is a prime, or a whole number above 1 without small prime factors; exponents in [0, 1).
   prime,
   logarithm,  ///< the natural logarithm of `base`, which is as for `prime`
-  root,       ///< argument 0 is a polynomial; exponents from 0 to below 1
+  root,       ///< argument 0 is a polynomial; exponents in [0, 1)
   power,      ///< argument 0 to the power of argument 1, which is not a number
   function    ///< name(arguments)
 };
@@ -66,7 +65,7 @@ Form constant(const mpq_class& value);
 bool is_zero(const Form& form);
 Form negate(Form a);
 std::optional<mpq_class> rational(const Form& form);  ///< the form's value if it is a number
-/// the form's value if it is a whole number of 32 bits
+/// the form's value if it is a 32-bit integer
 std::optional<std::int32_t> small_integer(const Form& form);
 
 }  // namespace rollcall::reward::math

@@ -92,7 +92,7 @@ Form circular(Algebra& algebra, const std::string& name, const Form& a) {
   return atom_form(number);
 }
 
-/// The angle if its value is a known one; for a negative argument by the symmetry of the function.
+/// The angle if its value is a known one; for a negative argument, from the function's symmetry.
 Form inverse_circular(Algebra& algebra, const std::string& name, const Form& a) {
   if (name != "arccos" && is_negative(a)) return negate(inverse_circular(algebra, name, negate(a)));
   if (name == "arccos" && is_negative(a))

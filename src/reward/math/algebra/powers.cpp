@@ -1,4 +1,4 @@
-// Computes powers by the kind of their exponent: a whole number, a fraction, or an expression.
+// Computes powers according to the kind of exponent: a whole number, a fraction, or an expression.
 #include "reward/math/algebra/powers.hpp"
 
 #include "reward/math/algebra/functions.hpp"
@@ -9,7 +9,7 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr unsigned kTrialDivisors = 2000;    // larger factors are found as perfect powers only
+constexpr unsigned kTrialDivisors = 2000;    // larger factors are found only as perfect powers
 constexpr std::int32_t kLargestRoot = 1000;  // largest degree of a root
 // largest power of a polynomial that is multiplied out
 constexpr std::int64_t kLargestExpansion = 512;

@@ -9,13 +9,12 @@
 
 namespace rollcall::reward::math {
 
-/// base^exponent, exact where a number or a root of numbers comes out and one atom otherwise.
-/// Throws NoVerdict: undefined (0^0, an even root of a negative number, a division by zero), or
-/// exhausted.
+/// base^exponent, exact if the result is a number or a root of numbers, one atom otherwise. Throws
+/// NoVerdict: undefined (0^0, an even root of a negative number, a division by zero), or exhausted.
 Form power(Algebra& algebra, const Form& base, const Form& exponent);
 
-/// The root of a number: the real one of a negative number where the degree is odd, a multiple of i
-/// where the degree is 2. Throws NoVerdict (undefined) for other even roots of negative numbers.
+/// The root of a number: for a negative number, the real root if the degree is odd, a multiple of i
+/// if it is 2. Throws NoVerdict (undefined) for other even roots of negative numbers.
 Form root_of_number(Algebra& algebra, const mpq_class& value, std::int32_t degree);
 
 /// A whole number above 0 as factors with their exponents: small primes by trial division, and what

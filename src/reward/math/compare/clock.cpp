@@ -24,7 +24,7 @@ std::optional<int> whole_number(const Node& node, int most) {
   return int(node.value->get_num().get_si());
 }
 
-/// The time of an hour and minutes with the words after them; nothing if that is not a time.
+/// The time given by an hour, minutes and the words after them; nothing if that is not a time.
 std::optional<Clock> clock_at(int hour, int minutes, std::string said) {
   constexpr std::string_view kOClock = "o'clock";
   const bool is_clock = said.starts_with(kOClock);

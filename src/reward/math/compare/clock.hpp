@@ -8,7 +8,7 @@
 
 namespace rollcall::reward::math {
 
-/// Compares two times of day of which at least one is certainly no ratio; nothing for other
+/// Compares two times of day, at least one of which is certainly not a ratio; nothing for other
 /// expressions.
 std::optional<Verdict> compare_clocks(const Node& reference, const Node& answer);
 

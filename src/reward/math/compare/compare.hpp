@@ -1,11 +1,11 @@
-// The comparison of two expressions, by what kinds of expressions they are.
+// The comparison of two expressions, according to their kinds.
 #pragma once
 
 #include "reward/math/values/values.hpp"
 
 namespace rollcall::reward::math {
 
-/// Compares two expressions and, recursively, their parts. "Equal" still needs
+/// Compares two expressions and, recursively, their parts. "Equal" still requires
 /// Values::all_is_defined(). Throws NoVerdict for what cannot be compared, or beyond the limits.
 Verdict compare(Values& values, const Node& reference, const Node& answer);
 

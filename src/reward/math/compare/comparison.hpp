@@ -11,7 +11,7 @@ namespace rollcall::reward::math {
 /// what cannot be compared, or beyond the limits.
 class Comparison {
  public:
-  /// May cost a `part`-th of what one comparison may cost.
+  /// The cost limit is 1 / `part` of that for one comparison.
   explicit Comparison(std::int64_t part = 1) : values_(part) {}
   /// Equal if that is shown, and if everything that either side divides by is shown not to be zero.
   Verdict verdict(const Node& reference, const Node& answer);

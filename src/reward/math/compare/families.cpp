@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kTried = 3;  // values on either side of zero that are taken from one formula
 constexpr std::size_t kMostComparisons = 8192;
-// values on either side of zero of the other formula, among which they are looked for
+// values of the other formula, on either side of zero, that are searched for them
 constexpr int kSearched = 24;
 
 /// A formula with a parameter that is any integer.

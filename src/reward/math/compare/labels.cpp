@@ -1,4 +1,4 @@
-// Compares equations with values, and puts values into equations.
+// Compares equations with values, and substitutes values into equations.
 #include "reward/math/compare/labels.hpp"
 
 #include "reward/math/compare/compare.hpp"

@@ -12,8 +12,8 @@ namespace rollcall::reward::math {
 bool has_names(const Node& node);                  ///< whether it has a variable
 std::set<std::string> names_of(const Node& node);  ///< names of its variables
 
-/// Whether all sides of a chain of equations are equal, where a first side may only name the
-/// others: 5 = 2 + 3 = 6 states nothing.
+/// Whether all sides of a chain of equations are equal, where the first side may just be a name for
+/// the others: 5 = 2 + 3 = 6 states nothing.
 Verdict chain_holds(Values& values, const Node& chain);
 
 /// Compares an equation on one side that states a value with a value on the other; nothing for

@@ -28,8 +28,8 @@ std::optional<std::vector<Node>> named_values(const Node& list) {
   return in_order.size() > 1 ? std::optional(std::move(in_order)) : std::nullopt;
 }
 
-/// The verdict on a whole of two parts, neither of which is different. An undecided part that the
-/// answer causes outweighs one that the reference leaves open.
+/// The verdict on a whole with two parts, neither of which is "different". An undecided part caused
+/// by the answer outweighs one that the reference leaves open.
 Verdict graver(Verdict a, Verdict b) {
   const auto weight = [](const Verdict& v) {
     return v.answer == Answer::equal ? 0 : v.open != Open::no ? 1 : 2;

@@ -7,13 +7,13 @@
 
 namespace rollcall::reward::math {
 
-/// Compares two expressions of which at least one has_several() values. A list that is written with
-/// commas alone may be a tuple, and so may values with names of their own; otherwise order does not
-/// count. A value that an answer gives several times is that value; several values of which only
-/// one is right are wrong.
+/// Compares two expressions, at least one of which has_several() values. A list written with commas
+/// alone may be a tuple, and so may values that have names; otherwise order does not count. A value
+/// that an answer gives several times is that value; several values, only one of which is right,
+/// are wrong.
 Verdict compare_lists(Values& values, const Node& reference, const Node& answer);
 
-/// Compares the n-th part of one side with the n-th part of the other. The parts' number counts.
+/// Compares the n-th part of one side with the n-th part of the other. The number of parts counts.
 Verdict compare_in_order(Values& values, const std::vector<Node>& a, const std::vector<Node>& b);
 
 }  // namespace rollcall::reward::math

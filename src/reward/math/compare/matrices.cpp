@@ -1,4 +1,4 @@
-// Compares matrices, and multiplies numbers into them.
+// Compares matrices, and multiplies their cells by numbers.
 #include "reward/math/compare/matrices.hpp"
 
 #include "reward/math/compare/compare.hpp"

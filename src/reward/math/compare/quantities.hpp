@@ -11,7 +11,7 @@ struct Quantity {
   Unit unit{};  ///< empty for a plain number
 };
 
-/// The value and unit of an expression. Throws NoVerdict for units within functions or sums of
+/// The value and unit of an expression. Throws NoVerdict for units inside functions and for sums of
 /// different units.
 Quantity quantity_of(Values& values, const Node& node);
 

@@ -143,7 +143,7 @@ std::optional<Region> complement(Values& values, Region region) {
   return gaps;
 }
 
-/// The solutions of |u| < a, which are those of -a < u < a, and of |u| > a.
+/// The solutions of |u| < a, which are those of -a < u < a, or of |u| > a.
 std::optional<Region> region_of_absolute_value(Values& values, const Node& node,
                                                std::string& variable) {
   const Node& inside = node.children[0].children[0];
@@ -198,8 +198,8 @@ std::optional<Region> region_of_relation(Values& values, const Node& node, std::
 }
 
 /// The region of a list of conditions. "and" means that all hold, "or" that one holds. A comma
-/// means "and" if some point fulfils all and "or" would allow every point, and "or" if "and" never
-/// holds.
+/// means "and" if some point satisfies all and "or" would allow every point, and "or" if "and"
+/// never holds.
 std::optional<Region> region_of_list(Values& values, const Node& node, std::string& variable) {
   Region any, all{{}};
   bool only_unequal = true, only_brackets = true;

@@ -1,4 +1,4 @@
-// Compares relations by their names, their values, or the difference of their sides.
+// Compares relations by their names, their values, or the difference between their sides.
 #include "reward/math/compare/relations.hpp"
 
 #include "reward/math/compare/compare.hpp"

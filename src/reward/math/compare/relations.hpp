@@ -1,4 +1,5 @@
-// Equations and inequalities: the same up to their sides and a common factor.
+// Equations and inequalities, which are the same up to the order of their sides and a common
+// factor.
 #pragma once
 
 #include "reward/math/values/values.hpp"
@@ -12,11 +13,11 @@ bool is_assignment(const Node& node);
 /// the node itself.
 const Node& value_of(const Node& node);
 
-/// Compares two relations, by the values that they give to a name or by the difference of their
-/// sides.
+/// Compares two relations, by the values that they give to a name or by the difference between
+/// their sides.
 Verdict compare_relations(Values& values, const Node& reference, const Node& answer);
 
-/// The form multiplied by the powers of variables that it is divided by.
+/// The form multiplied by the powers of variables in its denominators.
 Form without_poles(Algebra& algebra, const Form& form);
 
 }  // namespace rollcall::reward::math

@@ -25,7 +25,8 @@ enum class Kind {
   percent,     ///< one child
   degrees,     ///< one child
   unit,        ///< text: the words after the value; one child
-  /// Parts between colons; text: "clock" for 8:05, "either" for 8:30, which may also be a ratio.
+  /// Parts separated by colons; text: "clock" for 8:05, "either" for 8:30, which may also be a
+  /// ratio.
   ratio,
   based,      ///< text: the digits in their base; value: the number that they are
   words,      ///< text, in lower case with single spaces

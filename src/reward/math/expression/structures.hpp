@@ -8,11 +8,12 @@
 
 namespace rollcall::reward::math {
 
-/// The reason in the verdict "different" on two expressions that no rule compares.
+/// The reason for the verdict "different" on two expressions that no rule compares.
 inline constexpr const char* kOtherKind = "an expression of another kind";
 
 bool has_several(const Node& node);  ///< whether the node is a list, a set or a plus-minus
-/// Whether the node is no single value: several values, a tuple or an interval, a matrix, a union.
+/// Whether the node is not a single value: several values, a tuple or an interval, a matrix, a
+/// union.
 bool is_structure(const Node& node);
 /// The coordinates of a named point, A(1,2), as a tuple; nothing for another expression.
 std::optional<Node> point_of(const Node& node);

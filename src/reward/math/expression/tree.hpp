@@ -44,12 +44,13 @@ inline Node unit_of(Node value, std::string words) {
 
 /// A power. An exponent T transposes a matrix, and C_5^2 is a binomial.
 Node raised(Node base, Node exponent);
-/// The binomial C^2_5, where `base` is the part without its index; nothing for another expression.
+/// The binomial C^2_5, where `base` is the part without its index; nothing for any other
+/// expression.
 std::optional<Node> choices(const Node& base, const std::string& index);
-/// [[1,2],[3,4]] as a matrix; nothing for another expression.
+/// [[1,2],[3,4]] as a matrix; nothing for any other expression.
 std::optional<Node> matrix_of_rows(const Node& node);
 bool mentions(const Node& node, const std::string& name);
-/// The expression with a value, or another name, in the place of a variable.
+/// The expression with a value, or another name, in place of a variable.
 Node with_value(Node node, const std::string& name, const Node& value);
 
 inline bool has_unit(const Node& node) {

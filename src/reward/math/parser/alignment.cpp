@@ -29,8 +29,8 @@ std::string_view without_stop(std::string_view text) {
   return text;
 }
 
-/// The rows of an environment without alignment marks and numbers. Rows of an environment within it
-/// stay together.
+/// An environment's rows without alignment marks and numbers. Rows of a nested environment stay
+/// together.
 std::vector<std::string> rows_of(std::string_view text) {
   std::vector<std::string> rows(1);
   int depth = 0;
@@ -63,8 +63,8 @@ bool names_value(std::string_view row) {
          (name.size() == 1 || (name.size() <= 4 && name.substr(1, 1) == "_"));
 }
 
-/// The rows as one text. With `all_named`, the text is empty unless every row gives a value to a
-/// name.
+/// The rows as one string. With `all_named`, the string is empty unless every row gives a value to
+/// a name.
 std::string joined(const std::vector<std::string>& rows, bool all_named = false) {
   std::vector<std::string> lines;  // each with the rows that continue it
   for (const std::string& given : rows) {
@@ -89,7 +89,7 @@ std::string joined(const std::vector<std::string>& rows, bool all_named = false)
 }
 
 /// A system of equations after a brace as a list: \begin{cases} x = 2 \\ y = -1 \end{cases}. Empty
-/// for another text.
+/// for any other text.
 std::string unbraced(std::string_view text) {
   // the period of "\right." was removed with other periods at the end
   constexpr std::string_view kLeft = "\\left\\{", kRight = "\\right";

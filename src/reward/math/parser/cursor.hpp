@@ -12,11 +12,11 @@
 
 namespace rollcall::reward::math {
 
-/// What encloses the current token, as far as that changes the meaning of a sign.
+/// What encloses the current token, where that changes the meaning of a sign.
 struct Enclosure {
   int bars = 0;               ///< within |...|, where the next bar ends the absolute value
   int brackets = 0;           ///< within brackets, which "]" may end
-  bool in_condition = false;  ///< within \{x : ...\}, where a colon is no ratio
+  bool in_condition = false;  ///< within \{x : ...\}, where a colon is not a ratio
 };
 
 /// Which spellings with two meanings were met.
@@ -53,7 +53,7 @@ class Cursor {
   bool take(std::string_view sign) { return is_sign(sign) && (advance(), true); }
   bool take_command(std::string_view name) { return is_command(name) && (advance(), true); }
   bool take_words(std::string_view words) { return is_words(words) && (advance(), true); }
-  /// Throws NoVerdict (unreadable) where this sign is missing.
+  /// Throws NoVerdict (unreadable) if this sign is missing.
   void need(std::string_view sign) {
     if (!take(sign)) unreadable("a missing \"" + std::string(sign) + "\"");
   }

@@ -16,7 +16,7 @@ namespace rollcall::reward::math {
 // parse.cpp: lists, relations, unions and ratios
 Node parse_items(Cursor& in);     ///< one item, or a list of several
 Node parse_relation(Cursor& in);  ///< an expression alone, or several with relation signs between
-/// The current token as a sign of Kind::relation, or '~' for "about"; 0 for another token.
+/// The current token as a sign of Kind::relation, or '~' for "about"; 0 for any other token.
 char relation_sign(const Cursor& in);
 
 // parse_arithmetic.cpp: sums, products and powers
@@ -38,7 +38,7 @@ bool take_numeral_after_and(Cursor& in, Node& value);
 /// A factor after an operator, with its sign, which may be a mixed number: 2 * -3, 2 \times
 /// 1\frac{1}{2}, and 2 * 1 1/2 if it may be spaced.
 Node parse_operand(Cursor& in, bool may_be_spaced);
-/// Reads the fraction after a whole number: 3 1/2 and 3\frac{1}{2} are sums, 3\frac{x}{2} and
+/// Reads the fraction after an integer: 3 1/2 and 3\frac{1}{2} are sums, 3\frac{x}{2} and
 /// 3\frac{5}{2} are products.
 Node parse_mixed_number(Cursor& in, Node whole);
 
@@ -56,14 +56,14 @@ bool at_unit_below(Cursor& in, const Node& value);  ///< whether the "/" of 5/\t
 /// `value` with the unit that begins here: cm^2, square units, km/h, N\cdot m. Words that change
 /// the value are applied to it: 5 million, 75 percent.
 Node with_unit(Cursor& in, Node value);
-/// `value` with words after it, of which the first ones may change it.
+/// `value` with the words after it, the first of which may change it.
 Node with_words(Node value, std::string words);
-/// The currency whose sign is the current token; nullptr for another token.
+/// The currency whose sign is the current token; nullptr for any other token.
 const char* currency_here(const Cursor& in);
 /// Appends to a unit the sign that joins it with the next one: m/s, J/(kg K), N\cdot m.
 void take_unit_sign(Cursor& in, std::string& unit);
-/// A token as a word of a unit: its words, or the run of letters that begins there. Empty for
-/// another token.
+/// A token as a word in a unit: its words, or the run of letters that begins there. Empty for any
+/// other token.
 std::string unit_word(const Cursor& in, const Token& token);
 /// 1^\circ 30' 15'', from the number after the degrees on. Nothing else may follow degrees.
 Node with_arc(Cursor& in, Node degrees);
@@ -76,10 +76,10 @@ Node parse_set(Cursor& in);         ///< a set, from the token after the "\{" on
 Node parse_all_except(Cursor& in);  ///< all real numbers but the items that follow
 /// The argument of a command: a group, one primary, or (`one_digit`) one digit, as in \frac12.
 Node parse_argument(Cursor& in, bool one_digit);
-/// Words that have a sign of their own, such as "all real numbers" and "negative infinity".
+/// Words for which there is also a sign, such as "all real numbers" and "negative infinity".
 std::optional<Node> named_by_words(std::string_view words);
 
-// parse_commands.cpp: commands of TeX
+// parse_commands.cpp: TeX commands
 Node parse_command(Cursor& in);  ///< fractions, roots, functions, accents, matrices, ...
 
 }  // namespace rollcall::reward::math

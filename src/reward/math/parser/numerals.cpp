@@ -20,7 +20,7 @@ enum class Role {
   scale,    ///< thousand and above
   times,    ///< dozen, pair, gross: multiplies the number before it
   part,     ///< half, thirds: divides
-  ordinal,  ///< third, fifth: a part after "one" or "a" alone; elsewhere it is no number
+  ordinal,  ///< third, fifth: a part only after "one" or "a"; elsewhere it is not a number
   article,  ///< a, an
   minus,
   point,  ///< decimal; its digits follow as words
@@ -93,7 +93,7 @@ struct Place {
   std::size_t end = 0;  ///< end of the word in the text, in bytes
 };
 
-/// The words at the beginning of a text, separated by single spaces or hyphens, up to the first
+/// The words at the beginning of the text, separated by single spaces or hyphens, up to the first
 /// word that is not part of a number.
 std::vector<Place> places(std::string_view text) {
   std::vector<Place> all;

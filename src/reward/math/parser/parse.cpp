@@ -59,7 +59,7 @@ Node parse_ratio(Cursor& in) {
   Node first = parse_sum(in);
   const auto take_colon = [&] { return in.take(":") || in.take_words("to"); };
   if (in.enclosure.in_condition || !(in.is_sign(":") || in.is_words("to"))) return first;
-  // Words that end in a digit, as in "noon 12:30", end in an hour and are no label.
+  // Words that end in a digit, as in "noon 12:30", end in an hour and are not a label.
   const bool is_label =
       first.kind == Kind::words && std::isdigit(static_cast<unsigned char>(first.text.back())) == 0;
   if (is_label && in.take(":")) return exactly({std::move(first), parse_join(in)}, "=");

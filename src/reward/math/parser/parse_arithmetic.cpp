@@ -14,8 +14,8 @@ namespace {
 
 using Terms = std::vector<Node>;
 
-/// A sum or difference of terms. A unit after the last term alone is the unit of all: 6 + 3\sqrt{3}
-/// cm. Subtracting a set gives the difference of sets: R - {0}.
+/// A sum or difference of terms. A unit after only the last term is the unit of all terms: 6 +
+/// 3\sqrt{3} cm. Subtracting a set gives a set difference: R - {0}.
 Node added(Terms terms, Kind kind) {
   Node& last = terms.back();
   Node& moved = last.kind == Kind::negate ? last.children[0] : last;

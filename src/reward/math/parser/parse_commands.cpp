@@ -1,4 +1,4 @@
-// The parser's commands of TeX: fractions, roots, functions, accents, matrices.
+// The parser's TeX commands: fractions, roots, functions, accents, matrices.
 #include "reward/math/expression/tree.hpp"
 #include "reward/math/parser/grammar.hpp"
 
@@ -11,7 +11,7 @@ constexpr std::string_view kWrappers[] = {"mathbf",     "mathit", "mathcal",    
                                           "boldsymbol", "bm",     "mathsf",     "underline",
                                           "boxed",      "fbox",   "mathfrak",   "displaylimits",
                                           "mathtt",     "pmb",    "mathnormal", "ensuremath"};
-/// Accents, each of which makes another name of a name.
+/// Accents, each of which turns a name into another name.
 constexpr std::pair<std::string_view, std::string_view> kAccents[] = {
     {"bar", "bar"},     {"overline", "bar"},      {"hat", "hat"}, {"widehat", "hat"},
     {"tilde", "tilde"}, {"widetilde", "tilde"},   {"dot", "dot"}, {"ddot", "ddot"},
@@ -25,8 +25,8 @@ constexpr std::string_view kLetters[] = {
 constexpr std::string_view kMatrices[] = {"pmatrix", "bmatrix",     "matrix", "vmatrix",
                                           "Bmatrix", "smallmatrix", "array"};
 
-/// Replaces a number written with +, -, * and / alone by its complex conjugate. Returns false for
-/// another expression.
+/// Replaces a number written with only +, -, * and / by its complex conjugate. Returns false for
+/// any other expression.
 bool conjugate(Node& node) {
   if (node.kind == Kind::symbol && node.text == "i") {
     node = {Kind::negate, {}, {}, {symbol("i")}};

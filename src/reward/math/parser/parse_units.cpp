@@ -11,8 +11,8 @@
 namespace rollcall::reward::math {
 namespace {
 
-/// Whether words name a temperature scale, as "celsius" in "degrees celsius", which are not degrees
-/// of an angle.
+/// Whether words name a temperature scale, such as "celsius" in "degrees celsius", which are not
+/// degrees of an angle.
 bool is_temperature(std::string_view words) {
   for (const std::string_view name : {"celsius", "fahrenheit", "centigrade"})
     if (text::lower(words).starts_with(name)) return true;

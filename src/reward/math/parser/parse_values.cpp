@@ -53,7 +53,7 @@ bool begins_formula(std::string_view words) {
   return false;
 }
 
-/// Whether a text is single words with commas or "and" between them: \text{A, C}.
+/// Whether the text is single words with commas or "and" between them: \text{A, C}.
 bool are_single_words(std::string text) {
   if (const std::size_t at = text.find(" and "); at != std::string::npos)
     text.replace(at, 5, 1, ',');
@@ -136,7 +136,7 @@ std::string take_period(Cursor& in, const std::string& places) {
   unsupported("a decimal that goes on");
 }
 
-/// Reads a group {...} of TeX. With several items it is a set that was written without backslashes.
+/// Reads a TeX group {...}. With several items it is a set written without backslashes.
 Node parse_group(Cursor& in) {
   const int outer = std::exchange(in.enclosure.bars, 0);
   if (in.take("}")) {

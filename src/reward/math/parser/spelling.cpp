@@ -1,4 +1,4 @@
-// Rewrites spellings that have a plain one, before the text is cut into tokens.
+// Rewrites spellings that have a plain form, before the text is cut into tokens.
 #include "reward/math/parser/spelling.hpp"
 
 #include "reward/math/parser/tokens.hpp"
@@ -68,7 +68,7 @@ const Spelling* at_start(const Table& table, std::string_view rest) {
 
 struct Piece {
   std::string to;
-  std::size_t size = 0;  ///< bytes of the text that is replaced
+  std::size_t size = 0;  ///< bytes of the replaced text
 };
 
 /// The part at an edge of \text{...} that belongs outside of it: \text{\$}5, \text{Total: }12,
@@ -100,7 +100,7 @@ std::size_t dropped(std::string_view rest) {
 }
 
 /// Length of the ending of an ordinal whose last digit is `digit`, as in 3rd, 3^{rd} and
-/// 3\text{rd}; zero without one.
+/// 3\text{rd}; zero if there is none.
 std::size_t ordinal(char digit, std::string_view rest) {
   if (digit < '0' || digit > '9') return 0;
   std::size_t at = 0, open = 0;
@@ -119,7 +119,7 @@ std::size_t ordinal(char digit, std::string_view rest) {
   return ends ? at : 0;
 }
 
-/// Length of "\pmod{7}", "\pmod 7" or "(mod 7)", with its number in `number`; zero for another
+/// Length of "\pmod{7}", "\pmod 7" or "(mod 7)", with its number in `number`; zero for any other
 /// text.
 std::size_t modulus(std::string_view rest, std::string& number) {
   if (rest.size() < 5 || rest.substr(0, 8).find("mod") == std::string_view::npos) return 0;
@@ -141,7 +141,7 @@ std::size_t modulus(std::string_view rest, std::string& number) {
   return 0;
 }
 
-/// Whether a text ends in an abbreviation that may have a period: 6 sq. ft.
+/// Whether the text ends in an abbreviation that may have a period: 6 sq. ft.
 bool ends_in_unit(std::string_view text) {
   std::size_t begin = text.size();
   while (begin > 0 && std::isalpha(static_cast<unsigned char>(text[begin - 1])) != 0) --begin;
@@ -150,7 +150,7 @@ bool ends_in_unit(std::string_view text) {
          (word == "sq" || word == "cu" || is_unit(word));
 }
 
-/// Length of \text{ k}\Omega, whose prefix is in a group of its own; zero for another text.
+/// Length of \text{ k}\Omega, whose prefix is in a separate group; zero for any other text.
 std::size_t prefixed_ohm(std::string_view rest, std::string_view wrapper, std::string& unit) {
   const std::size_t at = std::min(rest.find_first_not_of(" ~", wrapper.size()), rest.size());
   const std::string_view symbol = rest.substr(at, 1),
@@ -168,7 +168,7 @@ std::size_t prefixed_ohm(std::string_view rest, std::string_view wrapper, std::s
 }
 
 /// Finds the symbol of a unit with a Greek letter after a number: 5 \mu m, 5 kΩ,
-/// 5\,\mathrm{k}\Omega. Returns its length, with its text in `unit`; zero for another text.
+/// 5\,\mathrm{k}\Omega. Returns its length, with its text in `unit`; zero for any other text.
 std::size_t greek_unit(std::string_view rest, std::string_view before, std::string& unit) {
   for (std::size_t size = 0; size != before.size();) {
     size = before.size();
@@ -204,7 +204,7 @@ std::size_t greek_unit(std::string_view rest, std::string_view before, std::stri
   return 0;
 }
 
-/// The characters with which none of the spellings below begins.
+/// The characters that begin none of the spellings below.
 constexpr auto kBeginsNothing = [] {
   std::array<bool, 256> all{};
   for (const char c :

@@ -1,5 +1,4 @@
-// Replaces spellings of an answer by plain ones, and removes the words around it that have no
-// meaning.
+// Replaces spellings in an answer with plain ones, and removes meaningless words around it.
 #pragma once
 
 #include <string>
@@ -11,7 +10,7 @@ namespace rollcall::reward::math {
 /// and parts that are struck out are dropped.
 std::string respelt(std::string_view text);
 
-/// The rows of an environment that only aligns them, as one text: a chain of equations, a list of
+/// The rows of an environment that only aligns them, as one string: a chain of equations, a list of
 /// values with names, or else the last row. Other texts are unchanged.
 std::string unaligned(std::string_view text);
 
@@ -23,7 +22,8 @@ std::string divided(std::string_view text);
 /// the article before a single word; and without words that announce, hedge or quote it.
 std::string essential(std::string_view whole);
 
-/// The command at the beginning that sets its argument as text, as "\text{"; empty without one.
+/// The command at the beginning that sets its argument as text, as in "\text{"; empty if there is
+/// none.
 std::string_view text_wrapper(std::string_view text);
 
 }  // namespace rollcall::reward::math

@@ -22,7 +22,7 @@ struct Spelling {
   std::string_view from, to;
 };
 
-/// Characters of Unicode and the commands that they mean. If the name is one character and not a
+/// Unicode characters and the commands that they mean. If the name is one character and not a
 /// letter, it is that sign.
 constexpr Spelling kUnicode[] = {
     {"π", "pi"},     {"√", "sqrt"},  {"∞", "infty"},  {"×", "times"},    {"·", "cdot"},
@@ -48,7 +48,7 @@ constexpr std::string_view kLayout[] = {
     "sf",           "tt",        "sl",         "sc",         "mathsurround", "allowbreak",
     "nobreak",      "newline",   "linebreak",  "par",        "noindent"};
 
-/// Other names of the same thing.
+/// Other names for the same thing.
 constexpr Spelling kSameCommand[] = {
     {"dfrac", "frac"},
     {"tfrac", "frac"},
@@ -327,7 +327,7 @@ constexpr std::string_view kGlued[] = {"arcsin", "arccos", "arctan", "sinh", "co
                                        "sqrt",   "sin",    "cos",    "tan",  "cot",  "sec",
                                        "csc",    "log",    "ln",     "exp",  "pi"};
 
-/// Length of the function name with which a run of letters begins; zero without one.
+/// Length of the function name at the beginning of a run of letters; zero if there is none.
 std::size_t glued_function(std::string_view run) {
   const auto row = std::find_if(std::begin(kGlued), std::end(kGlued),
                                 [&](std::string_view f) { return run.starts_with(f); });

@@ -14,7 +14,7 @@ enum class TokenKind {
   /// Text: digits, at most one point, no separators; scientific notation with its exponent.
   number,
   letter,  ///< text: one letter
-  /// Text: a name without the backslash. Plain words and symbols of Unicode become commands if they
+  /// Text: a name without the backslash. Plain words and Unicode symbols become commands if they
   /// mean one.
   command,
   words,  ///< text: the content of \text{...}, or a plain word

@@ -10,7 +10,7 @@ enum class Prefixes { none, all };
 
 struct UnitRow {
   /// Symbols, separated by spaces. A word is compared with them as it is written and, if that finds
-  /// no unit, in small letters.
+  /// no unit, in lower case.
   std::string_view symbols;
   /// Names, separated by spaces, in lower case and singular; plurals in s are understood.
   std::string_view names;
@@ -23,10 +23,10 @@ struct UnitRow {
 };
 
 /// Base units and derived ones: the SI brochure (9th edition, 2019), tables 2 to 8; the
-/// international yard and pound agreement (1959) and NIST Handbook 44, appendix C, for customary
-/// units of the United States.
+/// international yard and pound agreement (1959) and NIST Handbook 44, appendix C, for United
+/// States customary units.
 inline constexpr UnitRow kUnits[] = {
-    // Base units, and units of things that are counted in a unit of their own.
+    // Base units, and units for things that have their own unit of counting.
     {"m", "meter metre", "=length", "1", Prefixes::all},
     {"g", "gram gramme", "=mass", "1/1000", Prefixes::all},
     {"s sec secs", "second", "=time", "1", Prefixes::all},
@@ -44,7 +44,7 @@ inline constexpr UnitRow kUnits[] = {
     {"", "unit", "=unit"},
     {"AM am", "", "=before noon"},
     {"PM pm", "", "=after noon"},
-    // Derived units of SI, as products of base units.
+    // Derived SI units, as products of base units.
     {"Hz hz", "hertz", "s^-1", "1", Prefixes::all},
     {"mhz", "", "MHz"},
     {"N", "newton", "kg m/s^2", "1", Prefixes::all},

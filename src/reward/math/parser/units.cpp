@@ -42,7 +42,7 @@ const Unit* entry(const Entries& entries, std::string_view name) {
 }
 
 /// Finds a symbol as it is written, a name in any case and with or without a plural s, or a symbol
-/// in small letters.
+/// in lower case.
 const Unit* single(const Table& table, std::string_view word) {
   if (const Unit* unit = entry(table.symbols, word)) return unit;
   const std::string lower = text::lower(word);
@@ -158,7 +158,8 @@ class UnitReader {
     return std::string_view(text_).substr(at, end - at);
   }
 
-  /// The power after a word: ^2, ^-1, and the digit of cm2. 1 without one, 0 for an invalid one.
+  /// The power after a word: ^2, ^-1, and the digit of cm2. 1 if there is none, 0 for an invalid
+  /// one.
   int power() {
     const bool has_caret = at_ < text_.size() && text_[at_] == '^';
     if (has_caret) ++at_;
@@ -177,7 +178,7 @@ class UnitReader {
     unit_ = factors_++ == 0 && power == 1 && !is_below_ ? unit : unit_.times(last_);
   }
 
-  /// Two words that are one unit; empty for other words.
+  /// Two words that form one unit; empty for other words.
   std::string_view compound(std::string_view first, std::string_view second) const {
     constexpr std::array<std::string_view, 3> kRows[] = {
         {"fluid", "ounce", "floz"}, {"fl", "oz", "floz"},    {"nautical", "mile", "nmi"},
@@ -206,7 +207,7 @@ class UnitReader {
       at_ = std::size_t(unit.data() - text_.data()) + unit.size();
       word += unit;
     }
-    // The word is a prefix of an unknown unit, and no counted thing.
+    // The word is the prefix of an unknown unit, and not a counted thing.
     if (word == "µ" || word == "μ") return false;
     const std::string lower = text::lower(word);
     const std::string_view next = word_at(at_);
@@ -265,7 +266,7 @@ Unit scaled(Unit unit, int exponent) {
   return unit;
 }
 
-/// Adds a unit under its own names, which win over those made of a prefix and another unit: min,
+/// Adds a unit under its own names, which win over names made from a prefix and another unit: min,
 /// pm.
 void add(Table& all, const UnitRow& row, const Unit& unit) {
   for (const std::string_view symbol : parts_of(row.symbols))

@@ -9,7 +9,7 @@
 namespace rollcall::reward::math {
 namespace {
 
-/// Phrases that announce an answer or hedge a number without changing its value, in small letters.
+/// Phrases that announce an answer or hedge a number without changing its value, in lower case.
 /// "\text{" may precede them.
 constexpr std::string_view kOpenings[] = {"the final answer is",
                                           "the answer is",
@@ -90,8 +90,8 @@ std::string without_ending(std::string text) {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// Position of a word in a text, from byte `from` on, where it is a word of its own; npos if there
-/// is none.
+/// Position of a word in a text, from byte `from` on, where it stands as a separate word; npos if
+/// it does not.
 std::size_t whole_word(std::string_view text, std::string_view word, std::size_t from = 0) {
   for (std::size_t at = text.find(word, from); at != std::string_view::npos;
        at = text.find(word, at + 1)) {

@@ -14,11 +14,11 @@
 
 namespace rollcall::reward::math {
 
-using Point = std::map<int, mpq_class>;  ///< values of variables by the numbers of their atoms
+using Point = std::map<int, mpq_class>;  ///< values of variables, by atom number
 
 class Evaluation {
  public:
-  /// Computes with `bits` of precision. With `real_only`, values that are not real count as
+  /// Computes with `bits` bits of precision. With `real_only`, values that are not real count as
   /// undefined.
   Evaluation(const Atoms& atoms, const Point& point, int bits, bool real_only, Budget& budget)
       : atoms_(atoms),
@@ -32,8 +32,8 @@ class Evaluation {
   /// show that it is defined.
   std::optional<Box> value(const Poly& poly);
   std::optional<Box> value(const Form& form);
-  /// The largest absolute exponent of two among the numbers that were computed. The larger it is,
-  /// the more bits are needed to tell two numbers apart.
+  /// The largest absolute binary exponent among the numbers computed so far. The larger it is, the
+  /// more bits are needed to tell two numbers apart.
   long reach() const { return reach_; }
 
  private:

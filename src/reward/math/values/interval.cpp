@@ -1,4 +1,4 @@
-// Interval arithmetic that MPFI itself does not have.
+// Interval arithmetic that MPFI itself lacks.
 #include "reward/math/values/interval.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace rollcall::reward::math {
 namespace {
 
 constexpr long kLargestExponent = 1L << 40;  // largest exponent of a result that is used further
-// largest exponent of two of an angle that is reduced to one turn
+// largest binary exponent of an angle that is reduced to one turn
 constexpr long kLargestAngle = 4096;
 constexpr unsigned kLargestFactorial = 2000;
 

@@ -1,5 +1,5 @@
 // Intervals that are certain to contain a number, real or complex, at a chosen precision. Rounding
-// is outward and correct (MPFI over MPFR), so their bits are the same on any machine.
+// is outward and correct (MPFI over MPFR), so the bits are the same on any machine.
 #pragma once
 
 #include <gmpxx.h>
@@ -31,7 +31,7 @@ class Interval {
   bool is_finite() const { return mpfi_nan_p(x_) == 0 && mpfi_inf_p(x_) == 0; }
   bool is_positive() const { return mpfi_is_strictly_pos(x_) > 0; }
   bool is_negative() const { return mpfi_is_strictly_neg(x_) > 0; }
-  /// Exponent of two that no member exceeds in absolute value; very small for [0, 0].
+  /// Binary exponent that no member exceeds in absolute value; very small for [0, 0].
   long exponent() const;
   double middle() const { return mpfi_get_d(x_); }
 
@@ -47,8 +47,8 @@ struct Box {
 
 Box operator+(const Box& a, const Box& b);
 Box operator*(const Box& a, const Box& b);
-/// The functions below return nothing if the box is not within the domain of the function, or is
-/// too wide to tell.
+/// The functions below return nothing if the box is not within the function's domain, or is too
+/// wide to tell.
 std::optional<Box> inverse(const Box& a);
 std::optional<Box> power(const Box& a, std::int64_t n);
 /// For an odd degree, the real root of a negative number.

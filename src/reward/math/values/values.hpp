@@ -1,4 +1,4 @@
-// Decides whether two values are equal: by canonical form, exactly, or by intervals of rising
+// Decides whether two values are equal: by canonical form, exactly, or by intervals of increasing
 // precision at addressed points.
 #pragma once
 

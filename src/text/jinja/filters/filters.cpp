@@ -1,4 +1,4 @@
-// Puts the tables of filters together, and names those of Jinja that this interpreter lacks.
+// Puts the tables of filters together, and names the Jinja filters that this interpreter lacks.
 #include "text/jinja/filter_rows.hpp"
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 namespace rollcall::text::jinja {
 namespace {
 
-// The results of random and lipsum cannot be reproduced. No chat template was seen that uses
-// pprint, urlize and wordwrap, which are large.
+// The results of random and lipsum cannot be reproduced. No known chat template uses pprint, urlize
+// or wordwrap, which are large.
 constexpr std::string_view kLeftOut[] = {"lipsum", "pprint", "random", "urlize", "wordwrap"};
 
 std::vector<Row> all_filters() {

@@ -1,4 +1,4 @@
-// The global functions of Jinja, and raise_exception and strftime_now, which transformers adds.
+// Jinja's global functions, and raise_exception and strftime_now, which transformers adds.
 #include "text/jinja/values/operators.hpp"
 #include "text/jinja/values/python_text.hpp"
 #include "text/jinja/values/time_text.hpp"

@@ -1,4 +1,4 @@
-// Filters that give generators. They do nothing, and cannot fail, before their first item is
+// Filters that return generators. They do nothing, and cannot fail, before their first item is
 // needed.
 #include "text/jinja/filter_rows.hpp"
 
@@ -78,7 +78,7 @@ Value map(Call& call) {
                    });
 }
 
-/// Whether the filter select and similar ones keep an item, by a test or because it is true.
+/// Whether select and similar filters keep an item, because it passes a test or is true.
 bool passes(Context& context, const Arguments& arguments, std::size_t skip, const Value& item) {
   if (arguments.positional.size() <= skip) return is_true(context.budget, item);
   context.budget.work(std::int64_t(arguments.positional.size() * sizeof(Value)));
@@ -177,7 +177,7 @@ Value slice(Call& call) {
                                         length = std::int64_t(all.size());
                      if (slices == 0) fail("integer division or modulo by zero");
                      if (i >= slices) return false;
-                     // The items of a generator are kept, since they come only once.
+                     // A generator's items are kept, since it yields them only once.
                      if (!value.is(Kind::list)) value = list(context.budget, all);
                      const std::int64_t start = offset + i * (length / slices);
                      if (i < length % slices) ++offset;

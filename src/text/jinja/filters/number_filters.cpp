@@ -1,4 +1,4 @@
-// Filters that give numbers.
+// Filters that return numbers.
 #include "text/jinja/filter_rows.hpp"
 #include "text/jinja/values/number_text.hpp"
 #include "text/jinja/values/operators.hpp"

@@ -1,4 +1,4 @@
-// Filters that give lists or single items.
+// Filters that return lists or single items.
 #include "text/jinja/filter_rows.hpp"
 #include "text/jinja/values/access.hpp"
 #include "text/jinja/values/characters.hpp"

@@ -1,4 +1,4 @@
-// Filters that give text.
+// Filters that return text.
 #include "text/jinja/filter_rows.hpp"
 #include "text/jinja/values/characters.hpp"
 #include "text/jinja/values/operators.hpp"
@@ -23,7 +23,7 @@ Value mapped(Call& call) {
   return like(call, text, kMap(text.text()));
 }
 
-/// Jinja's filter title, for which words begin after spaces, hyphens and opening brackets.
+/// Jinja's filter `title`, which begins words after spaces, hyphens and opening brackets.
 std::string title_words(std::string_view s) {
   std::string out;
   const auto parts_words = [](char32_t c) {
@@ -126,7 +126,8 @@ std::string unescaped_html(std::string_view s) {
   return out;
 }
 
-/// Removes comments and tags, and makes each run of white space one blank (markupsafe's striptags).
+/// Removes comments and tags, and turns each run of white space into one blank (markupsafe's
+/// striptags).
 Value striptags(Call& call) {
   std::string s = str(call.context, call.self);
   call.budget().look(3 * std::int64_t(s.size()));

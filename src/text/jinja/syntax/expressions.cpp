@@ -1,5 +1,5 @@
-// Each level of operators calls the next tighter one, and recursion is counted at the levels that
-// brackets, conditions and signs come back to.
+// Each level of operators calls the next tighter one, and recursion is counted at the levels to
+// which brackets, conditions and signs return.
 #include "text/jinja/syntax/expressions.hpp"
 
 #include "text/jinja/syntax/operands.hpp"

@@ -25,7 +25,7 @@ bool is_name_byte(char c) {
   return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// The length of a tag {% raw %}, of which `opening` bytes, "{%" and its sign, were found at the
+/// The length of a tag {% raw %} whose first `opening` bytes, "{%" and its sign, were found at the
 /// beginning of `source`. 0 if it is another tag.
 std::size_t raw_length(std::string_view source, std::size_t opening) {
   std::string_view r = strip_left(source.substr(opening));
@@ -102,7 +102,7 @@ class Lexer {
   void comment(std::size_t opening) {
     const Place begin = source_.place();
     source_.skip(opening);
-    if (rest().empty()) return;  // Jinja accepts that an empty comment or raw text has no end
+    if (rest().empty()) return;  // Jinja accepts an empty comment or raw text that has no end
     const std::size_t end = rest().find("#}");
     if (end == std::string_view::npos)
       throw Fault{FaultKind::syntax, "Missing end of comment tag", begin};

@@ -1,5 +1,5 @@
-// Divides a template's source into tokens, by the rules of Jinja's lexer with trim_blocks and
-// lstrip_blocks.
+// Divides a template's source into tokens, following the rules of Jinja's lexer with trim_blocks
+// and lstrip_blocks.
 #pragma once
 
 #include "text/jinja/fault.hpp"

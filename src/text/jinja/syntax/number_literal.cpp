@@ -1,4 +1,4 @@
-// Finds the end of a number, then gives its digits without underscores to the standard library.
+// Finds the end of a number, then passes its digits without underscores to the standard library.
 #include "text/jinja/syntax/number_literal.hpp"
 
 #include <charconv>
@@ -8,8 +8,8 @@
 namespace rollcall::text::jinja {
 namespace {
 
-/// The end of the digits of a base from position `i` on, with single underscores between them; `i`
-/// if there is no digit. `underscore_first`: an underscore may come before the first digit.
+/// The end of the digits in base `base` from position `i` on, with single underscores between them;
+/// `i` if there is no digit. `underscore_first`: an underscore may come before the first digit.
 std::size_t end_of_digits(std::string_view s, std::size_t i, int base,
                           bool underscore_first = false) {
   const auto is_one = [&](std::size_t k) {

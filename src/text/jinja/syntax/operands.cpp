@@ -45,7 +45,7 @@ ExpressionPtr literal(ParserState& p) {
   if (token.kind != TokenKind::string) return e;
   std::string text = token.text;
   while (p.tokens.is(TokenKind::string))
-    text += p.tokens.take().text;  // strings side by side are one
+    text += p.tokens.take().text;  // adjacent strings are joined
   e->constant.kind = Kind::string;
   e->constant.object = std::make_shared<Text>(nullptr, std::move(text));
   return e;
@@ -110,8 +110,8 @@ std::string dotted_name(ParserState& p) {
   return name;
 }
 
-/// Completes an expression with arguments. Gives a filter or test its row of the table, or notes
-/// that it has none.
+/// Completes an expression with arguments. Gives a filter or test its table row, or notes that it
+/// has none.
 void finish(ParserState& p, Expression& e, std::span<const Row> rows, const char* what) {
   include_arguments(e);
   if (e.kind == ExpressionKind::call || (e.row = find_row(rows, e.text))) return;

@@ -6,7 +6,7 @@
 
 namespace rollcall::text::jinja {
 
-// The functions below read from the current token on and throw Fault as those of expressions.hpp
+// The functions below read from the current token on and throw Fault as those in expressions.hpp
 // do.
 
 /// A name, a literal, or an expression in brackets. `with_namespace`: the name of a namespace and
@@ -19,7 +19,7 @@ ExpressionPtr parse_postfix(ParserState& state, ExpressionPtr e);
 /// The filters, tests and calls after an expression.
 ExpressionPtr parse_filters_and_tests(ParserState& state, ExpressionPtr e);
 
-/// The filters after `value`, which is null where they filter the body of a block.
+/// The filters after `value`, which is null if they filter the body of a block.
 /// `inline_first`: the first one comes without "|", as in {% filter upper %}.
 ExpressionPtr parse_filters(ParserState& state, ExpressionPtr value, bool inline_first = false);
 

@@ -35,14 +35,14 @@ class StatementParser {
  private:
   using Ends = std::initializer_list<std::string_view>;
 
-  /// Statements up to a tag with one of the names `ends`, which is then the current token, or to
+  /// Statements up to a tag with one of the names in `ends`, which is then the current token, or to
   /// the template's end if there are no such names.
   Block block(Ends ends);
   /// The body of a tag, from the end of its opening tag to the name of its closing one.
   /// `own_frame`: variables that are set in it are not seen outside.
   Block tag_body(Ends ends, bool own_frame);
-  /// A body that is a function of its own: break and continue do not reach a loop around it. Notes
-  /// in the signature which of the names caller, varargs and kwargs it uses.
+  /// A body that is a separate function: break and continue do not reach a loop around it. Notes in
+  /// the signature which of the names caller, varargs and kwargs it uses.
   Block macro_body(std::string_view end, Signature& s);
   Statement statement();
   Statement for_statement();

@@ -1,4 +1,4 @@
-// Numbers of names; filters and tests that are refused or wait until they are reached.
+// Numbers names, and refuses unknown filters and tests at once or when they are reached.
 #include "text/jinja/syntax/parser_state.hpp"
 
 #include <algorithm>

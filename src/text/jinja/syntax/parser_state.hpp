@@ -13,7 +13,7 @@
 
 namespace rollcall::text::jinja {
 
-/// How deep parser functions may call each other. A pair of brackets takes four levels, so that
+/// How deeply calls of parser functions may nest. A pair of brackets takes four levels, so that
 /// about 60 pairs fit. Jinja's own parser stops at about 70.
 constexpr int kNesting = 250;
 
@@ -30,15 +30,15 @@ class SymbolTable {
 };
 
 /// Filters and tests that are not in the tables. Jinja refuses them when it reads a template,
-/// except within a condition, where they fail only when they are reached. A body with variables of
-/// its own does not count as within the conditions around it.
+/// except within a condition, where they fail only when they are reached. A body with its own
+/// variables does not count as within the conditions around it.
 class UnknownRows {
  public:
   std::size_t count() const { return all_.size(); }
   void add(Fault fault) { all_.push_back({std::move(fault), false}); }
-  /// A condition surrounds all that were added since count() was `from`.
+  /// A condition surrounds all rows added since count() was `from`.
   void soften(std::size_t from);
-  /// A body with variables of its own surrounds all that were added since count() was `from`.
+  /// A body with its own variables surrounds all rows added since count() was `from`.
   void harden(std::size_t from);
   /// Throws the first one's Fault, unless all of them are within conditions.
   void refuse_first() const;
@@ -55,7 +55,8 @@ struct ParserState {
   TokenCursor tokens;
   SymbolTable symbols = {};
   UnknownRows unknown = {};
-  std::vector<Signature*> macros = {};  ///< those whose bodies are being read, the outermost first
+  std::vector<Signature*> macros = {};  ///< signatures whose bodies are being read, the outermost
+                                        ///< first
   int nesting = 0;                      ///< levels of parser functions, at most kNesting
 };
 

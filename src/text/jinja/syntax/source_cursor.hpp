@@ -23,7 +23,7 @@ class SourceCursor {
   /// The byte before the position, or 0 at the beginning.
   char previous() const { return at_ == 0 ? '\0' : source_[at_ - 1]; }
 
-  /// The line and column of the position. All calls together look at each byte once.
+  /// The line and column of the position. All calls together look at each byte only once.
   Place place();
 
   void skip(std::size_t bytes);

@@ -1,4 +1,4 @@
-// Python's escapes, which are \n and similar ones, \x, \u, \U and octal ones. Others are kept.
+// Python's escapes: \n and the like, \x, \u, \U and octal. Others are kept.
 #include "text/jinja/syntax/string_literal.hpp"
 
 #include "text/jinja/fault.hpp"

@@ -7,7 +7,7 @@
 namespace rollcall::text::jinja {
 
 /// The text between a literal's quotation marks with its escapes replaced, as Python's codec
-/// unicode-escape does. Throws Fault for an escape that is wrong or not supported.
+/// unicode-escape does. Throws Fault for an escape that is invalid or not supported.
 std::string unescaped(std::string_view literal);
 
 }  // namespace rollcall::text::jinja

@@ -6,8 +6,8 @@
 namespace rollcall::text::jinja {
 namespace {
 
-/// A chain such as a + b + c is a tree as high as it is long. Python's compiler stops at some
-/// hundreds of levels, too.
+/// A chain such as a + b + c is a tree as high as it is long. Python's compiler also stops at a few
+/// hundred levels.
 constexpr int kTreeHeight = 600;
 
 void set_above(Expression& e, const ExpressionPtr& part) {

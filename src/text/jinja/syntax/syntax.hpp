@@ -98,7 +98,7 @@ enum class StatementKind : std::uint8_t {
 struct Signature {
   std::vector<int> symbols;
   std::vector<std::string> names;
-  std::vector<ExpressionPtr> defaults;  ///< of the last parameters, those that have one
+  std::vector<ExpressionPtr> defaults;  ///< defaults of the last parameters, those that have one
   bool uses_caller = false, uses_varargs = false, uses_kwargs = false;
 };
 
@@ -135,12 +135,13 @@ struct Template {
 /// Throws Fault if the tree would be higher than its limit. Parts may be null.
 ExpressionPtr make_expression(ExpressionKind kind, const Place& place,
                               std::vector<ExpressionPtr> parts = {});
-/// Adds the height of an expression's arguments to its height. Throws Fault as make_expression().
+/// Adds the height of an expression's arguments to its height. Throws Fault as make_expression()
+/// does.
 void include_arguments(Expression& e);
 std::vector<ExpressionPtr> parts_of(ExpressionPtr a);
 std::vector<ExpressionPtr> parts_of(ExpressionPtr a, ExpressionPtr b);
 
-/// Throws Fault with its place for a template that is not correct or not supported.
+/// Throws Fault with its place for a template that is incorrect or not supported.
 Template parse(std::string_view source);
 
 }  // namespace rollcall::text::jinja

@@ -1,4 +1,4 @@
-// The messages about a token that is missing, in Jinja's words.
+// The messages about a missing token, in Jinja's words.
 #include "text/jinja/syntax/token_cursor.hpp"
 
 #include <fmt/format.h>

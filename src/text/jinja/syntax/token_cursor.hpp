@@ -10,8 +10,8 @@
 
 namespace rollcall::text::jinja {
 
-/// Reads tokens one after the other, and never passes the last one, `end`. The functions that
-/// expect a token throw Fault with the current token's place if it is another one.
+/// Reads tokens one after another, and never passes the last one, `end`. The functions that expect
+/// a token throw Fault with the current token's place if it is a different one.
 class TokenCursor {
  public:
   explicit TokenCursor(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
@@ -34,7 +34,7 @@ class TokenCursor {
   void expect(TokenKind kind, std::string_view what);  ///< `what`: the kind's name in messages
   std::string expect_any_name();
 
-  [[noreturn]] void fail(std::string problem) const;  ///< a Fault of syntax at the current token
+  [[noreturn]] void fail(std::string problem) const;  ///< a syntax Fault at the current token
 
  private:
   [[noreturn]] void fail_expected(std::string_view what) const;

@@ -110,7 +110,7 @@ std::optional<Value> indexed(Context& context, const Value& object, const Value&
   return string(context.budget, object.text().substr(begin, end - begin), object.safe);
 }
 
-/// Python's object[key]; nothing where that raises TypeError or LookupError.
+/// Python's object[key]; nothing if that raises TypeError or LookupError.
 std::optional<Value> subscript(Context& context, const Value& object, const Value& key) {
   switch (object.kind) {
     case Kind::undefined: fail(object.as<Undefined>().message);

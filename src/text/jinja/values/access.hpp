@@ -7,13 +7,13 @@
 
 namespace rollcall::text::jinja {
 
-/// a.b, which is Python's attribute, else the item of that name, else undefined.
+/// a.b, which is Python's attribute, else the item with that name, else undefined.
 Value attribute(Context& context, const Value& object, const std::string& name);
-/// a[b], which is the item, else Python's attribute of that name, else undefined.
+/// a[b], which is the item, else Python's attribute with that name, else undefined.
 Value item(Context& context, const Value& object, const Value& key);
 Value slice(Context& context, const Value& object, const Value& start, const Value& stop,
             const Value& step);
-/// Python's attribute alone; nothing if the object has no such attribute.
+/// Only Python's attribute; nothing if the object has no such attribute.
 std::optional<Value> python_attribute(Context& context, const Value& object,
                                       const std::string& name);
 

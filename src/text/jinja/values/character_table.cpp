@@ -1,5 +1,5 @@
-// (long: a generated table) What Python's str knows of each character: Unicode 14.0.0, written by
-// scripts/character_table.
+// (long: a generated table) What Python's str knows about each character: Unicode 14.0.0, written
+// by scripts/character_table.
 #include "text/jinja/values/character_table.hpp"
 
 namespace rollcall::text::jinja {

@@ -1,4 +1,4 @@
-// The form of the generated table of characters (character_table.cpp).
+// The format of the generated character table (character_table.cpp).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,9 @@ enum CharacterFlag : std::uint16_t {
   kUppercase = 64,
   kLowercase = 128,
   kTitlecase = 256,
-  kCased = 512,       ///< has capital and small forms; beside a sigma it decides the sigma's form
-  kIgnorable = 1024,  ///< passed over in the search for the cased letter beside a sigma
+  kCased = 512,       ///< has upper-case and lower-case forms; next to a sigma it decides the
+                      ///< sigma's form
+  kIgnorable = 1024,  ///< skipped in the search for the cased letter next to a sigma
 };
 
 /// Flags of the characters from first to last. Characters that are in no row have no flags.

@@ -54,7 +54,7 @@ bool no_cased_follows(std::string_view after) {
 
 constexpr char32_t kSigma = 0x3A3, kFinalSigma = 0x3C2;
 
-/// The text from byte `begin` on in lower case. The text before it only matters for a final sigma.
+/// The text from byte `begin` on in lower case. The text before it matters only for a final sigma.
 std::string lower_from(std::string_view text, std::size_t begin) {
   std::string out;
   out.reserve(text.size());

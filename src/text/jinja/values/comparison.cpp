@@ -10,8 +10,8 @@ namespace rollcall::text::jinja {
 namespace {
 
 /// -1, 0 or 1 for the order of two numbers, and 2 if a NaN makes them incomparable. It is exact for
-/// whole numbers that a double cannot hold, because long double has at least 64 bits on the
-/// processors that are supported.
+/// integers that a double cannot hold, because long double has at least 64 bits on all supported
+/// processors.
 int number_order(const Value& a, const Value& b) {
   if (a.is_whole() && b.is_whole()) return a.whole() < b.whole() ? -1 : a.whole() > b.whole();
   const auto wide = [](const Value& v) {
@@ -22,7 +22,7 @@ int number_order(const Value& a, const Value& b) {
   return std::isnan(x) || std::isnan(y) ? 2 : x < y ? -1 : x > y;
 }
 
-/// Equality of items in containers. There Python looks for identity first, so that a NaN equals
+/// Equality of items in containers. There Python checks for identity first, so that a NaN equals
 /// itself. Numbers are copied here, so that every NaN is treated as the same one.
 bool same_item(Context& context, const Value& a, const Value& b) {
   if (a.is(Kind::real) && b.is(Kind::real) && std::isnan(a.real) && std::isnan(b.real)) return true;

@@ -1,5 +1,5 @@
-// Python's json.dumps as transformers' tojson calls it. HTML is not escaped, and characters beyond
-// ASCII are only with ensure_ascii.
+// Python's json.dumps as transformers' tojson calls it. HTML is not escaped, and non-ASCII
+// characters are escaped only with ensure_ascii.
 #include "text/jinja/values/characters.hpp"
 #include "text/jinja/values/operators.hpp"
 #include "text/jinja/values/python_text.hpp"

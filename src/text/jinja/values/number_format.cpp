@@ -1,4 +1,4 @@
-// Writes digits, signs, marks between groups of digits, and padding.
+// Writes digits, signs, marks between digit groups, and padding.
 #include "text/jinja/values/number_format.hpp"
 
 #include "text/jinja/values/characters.hpp"

@@ -1,4 +1,5 @@
-// Lays out numbers and text by a format specification, for the operator % and for str.format.
+// Lays out numbers and text according to a format specification, for the operator % and for
+// str.format.
 #pragma once
 
 #include "text/jinja/values/value.hpp"
@@ -9,7 +10,7 @@ namespace rollcall::text::jinja {
 
 struct FormatSpec {
   std::string fill = " ";
-  char align = 0;  ///< "<", ">", "^" or "="; 0 for the type's own
+  char align = 0;  ///< "<", ">", "^" or "="; 0 for the type's default
   char sign = '-';
   bool alternate = false;
   char grouping = 0;  ///< "," or "_" between groups of digits; 0 for no mark

@@ -13,7 +13,8 @@
 namespace rollcall::text::jinja {
 namespace {
 
-/// The text without white space around it, and with ASCII digits for those of other scripts.
+/// The text without white space around it, and with ASCII digits in place of those of other
+/// scripts.
 std::string plain(std::string_view text) {
   text = strip_left(strip_right(text));
   std::string out;
@@ -27,7 +28,7 @@ std::string plain(std::string_view text) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Removes underscores. False if one is not between two digits.
+/// Removes underscores. Returns false if one is not between two digits.
 bool drop_underscores(std::string& s) {
   for (std::size_t i = 0; i < s.size(); ++i) {
     if (s[i] != '_') continue;
@@ -40,7 +41,8 @@ bool drop_underscores(std::string& s) {
   return true;
 }
 
-/// Whether a text is [digits][.digits][e[sign]digits] with at least one digit before the exponent.
+/// Whether the text is [digits][.digits][e[sign]digits] with at least one digit before the
+/// exponent.
 bool is_decimal(std::string_view s) {
   const auto digits = [&] {
     std::size_t n = 0;

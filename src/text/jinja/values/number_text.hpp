@@ -1,4 +1,4 @@
-// Reads numbers in texts as Python's int() and float() do.
+// Reads numbers from strings as Python's int() and float() do.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace rollcall::text::jinja {
 
-/// Nothing where int() raises ValueError. Throws Fault for a number beyond 64 bits.
+/// Nothing if int() raises ValueError. Throws Fault for a number beyond 64 bits.
 std::optional<std::int64_t> whole_of(std::string_view text, std::int64_t base);
-std::optional<double> real_of(std::string_view text);  ///< nothing where float() raises ValueError
+std::optional<double> real_of(std::string_view text);  ///< nothing if float() raises ValueError
 /// Python's round() to a number of decimals. If the exact decimal value is a half, the last digit
 /// becomes even.
 double rounded_real(double value, std::int64_t precision);

@@ -1,4 +1,4 @@
-// Arithmetic of integers, doubles, strings and lists. Integers beyond 64 bits are refused.
+// Arithmetic on integers, doubles, strings and lists. Integers beyond 64 bits are refused.
 #include "text/jinja/values/operators.hpp"
 
 #include "text/jinja/values/python_text.hpp"

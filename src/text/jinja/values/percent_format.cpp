@@ -1,4 +1,4 @@
-// Python's operator % of a text and values, as in "%d of %s" % (1, "two").
+// Python's operator % on a string and values, as in "%d of %s" % (1, "two").
 #include "text/jinja/values/characters.hpp"
 #include "text/jinja/values/number_format.hpp"
 #include "text/jinja/values/operators.hpp"
@@ -30,8 +30,8 @@ class Percent {
   }
 
  private:
-  /// Whether Python takes the arguments for a mapping, as it does for all but tuples and strings
-  /// that have items.
+  /// Whether Python treats the arguments as a mapping, as it does with anything that has items
+  /// except tuples and strings.
   bool is_mapping() const {
     return arguments_.is(Kind::dict) || arguments_.is(Kind::list) || arguments_.is(Kind::range);
   }

@@ -8,7 +8,7 @@
 
 namespace rollcall::text::jinja {
 
-/// A text that is put together, and may not become longer than the budget allows.
+/// A string under construction, which may not become longer than the budget allows.
 class Builder {
  public:
   explicit Builder(Budget& budget) : budget_(budget) {}

@@ -1,4 +1,4 @@
-// Splits, strips, replaces and centers texts.
+// Splits, strips, replaces and centers text.
 #include "text/jinja/values/split.hpp"
 
 #include "text/jinja/values/characters.hpp"
@@ -17,7 +17,7 @@ bool is_line_end(char32_t c) {
          c == 0x2029;
 }
 
-/// Appends a part. Each part takes a step of the budget, so that their number is limited.
+/// Appends a part. Each part takes a step from the budget, so that their number is limited.
 void add_part(Budget& budget, std::vector<std::string_view>& parts, std::string_view part) {
   budget.step();
   parts.push_back(part);

@@ -8,8 +8,8 @@
 
 namespace rollcall::text::jinja {
 
-// The time of all functions is proportional to the text, whatever is in it, and the budget is
-// charged for it.
+// The time that all functions take is proportional to the length of the text, whatever is in it,
+// and the budget is charged for it.
 
 /// The first place of `wanted` in `s`; npos if it is not there.
 std::size_t find_text(Budget& budget, std::string_view s, std::string_view wanted);
@@ -24,16 +24,16 @@ std::vector<std::string_view> split_at(Budget& budget, std::string_view s,
                                        std::string_view separator, std::int64_t limit);
 std::vector<std::string_view> split_at_right(Budget& budget, std::string_view s,
                                              std::string_view separator, std::int64_t limit);
-/// Splits at every line end of Unicode.
+/// Splits at every Unicode line end.
 std::vector<std::string_view> lines_of(Budget& budget, std::string_view s, bool keep_ends);
 
 std::string_view strip_set(Budget& budget, std::string_view s, std::string_view characters,
                            bool left, bool right);
 std::string replaced(Budget& budget, std::string_view s, std::string_view old,
                      std::string_view with, std::int64_t limit);
-/// Python's str.center. It may put an odd blank on the other side than a format does.
+/// Python's str.center. It may put an odd blank on the opposite side from a format.
 std::string centered(Budget& budget, const std::string& s, FormatSpec spec);
-/// Whether Python's str.islower or str.isupper holds: at least one character has the flags
+/// Whether Python's str.islower or str.isupper is true: at least one character has the flags
 /// `wanted`, and no character has the flags `others`.
 bool all_cased(std::string_view s, int wanted, int others);
 

@@ -107,8 +107,8 @@ Value replace(Call& call) {
                                         call.has(2) ? whole_argument(call[2]) : -1));
 }
 
-/// The part of a text that the optional arguments `i` and `i + 1` bound. They count characters; the
-/// part's ends are in bytes.
+/// The part of a text bounded by the optional arguments `i` and `i + 1`. These count characters;
+/// the part's ends are in bytes.
 struct Part {
   std::size_t begin, end, first;  // first: index of the character at begin
   bool valid;                     // false if the start is after the end

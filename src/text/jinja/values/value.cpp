@@ -13,7 +13,7 @@ namespace rollcall::text::jinja {
 namespace {
 
 // Bytes that a value takes in addition to its content. They are the sizes of its structures,
-// rounded up, with the allocator's and the index's part.
+// rounded up, including the allocator's and the index's share.
 constexpr std::int64_t kObjectBytes = 96, kValueBytes = sizeof(Value),
                        kEntryBytes = 2 * kValueBytes + 96;
 
@@ -31,7 +31,7 @@ Value object_value(Kind kind, Arguments&&... arguments) {
   return value;
 }
 
-/// A key that differs from those of other kinds of values.
+/// A key that differs from those for other kinds of values.
 std::string tagged(char kind, std::string_view text) {
   std::string key;
   key.reserve(text.size() + 1);

@@ -1,5 +1,5 @@
-// The values of a template, which are those of Python that templates use. Copies are cheap, because
-// large values are shared. They do not change, except for the few that say so.
+// The values in a template: those Python values that templates use. Copies are cheap, because large
+// values are shared. They do not change, except for the few that say so.
 #pragma once
 
 #include "text/jinja/budget.hpp"
@@ -35,8 +35,8 @@ enum class Kind : std::uint8_t {
   joiner
 };
 
-/// A shared value, whose bytes are taken from the budget while it lives. Its depth is larger by one
-/// than that of any value inside.
+/// A shared value, whose bytes are taken from the budget while it lives. Its depth is one more than
+/// that of any value inside.
 struct Object {
   /// `budget` is null for a constant of the template.
   Object(Budget* budget, std::int64_t bytes, int depth = 1);
@@ -120,15 +120,15 @@ struct View : Object {
   ViewOf what;
 };
 
-/// What Jinja gives for a variable or attribute that is missing, or that the sandbox hides. The
+/// What Jinja returns for a variable or attribute that is missing, or that the sandbox hides. The
 /// value's `object` is null if there is no message.
 struct Undefined : Object {
   Undefined(Budget* budget, std::string m);
   std::string message;
 };
 
-/// Jinja's namespace. A template may set its attributes, also to the namespace itself, so that it
-/// is emptied when the rendering ends.
+/// Jinja's namespace. A template may set its attributes, even to the namespace itself, so it is
+/// emptied when the rendering ends.
 struct Namespace : Object {
   explicit Namespace(Budget* budget);
   Dict attributes;
@@ -137,7 +137,7 @@ struct Namespace : Object {
 struct Cycler : Object {
   Cycler(Budget* budget, std::vector<Value> v);
   std::vector<Value> items;
-  std::size_t position = 0;  ///< of the item that comes next; changes while the template runs
+  std::size_t position = 0;  ///< position of the next item; changes while the template runs
 };
 
 struct Joiner : Object {
@@ -157,10 +157,10 @@ Value undefined(Budget& budget, std::string message);
 Value range(Budget& budget, std::int64_t start, std::int64_t stop, std::int64_t step);
 Value dict(std::shared_ptr<Dict> d);
 
-/// A value's depth, which is 0 without an object.
+/// A value's depth, which is 0 if it has no object.
 inline int depth_of(const Value& value) { return value.object ? value.object->depth : 0; }
 
-/// A text that is the same for values that are equal and have the same hash in Python. Throws for
+/// A string that is the same for values that are equal and have the same hash in Python. Throws for
 /// values that cannot be hashed.
 std::string hash_key(const Value& value);
 

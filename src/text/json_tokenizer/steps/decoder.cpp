@@ -35,7 +35,8 @@ int fallback_byte(const std::string& text) {
 
 namespace {
 
-/// Replaces runs of byte tokens by their text. A run that is not UTF-8 becomes one U+FFFD per byte.
+/// Replaces runs of byte tokens with their text. A run that is not UTF-8 becomes one U+FFFD per
+/// byte.
 void decode_byte_fallback(Texts& texts) {
   Texts joined;
   std::string bytes;

@@ -1,4 +1,4 @@
-// The decoders of tokenizer.json, which are steps from the texts of tokens to one text.
+// The decoders of tokenizer.json, which are steps from the strings of tokens to one string.
 #pragma once
 
 #include "text/json_tokenizer/fields.hpp"
@@ -16,7 +16,7 @@ using DecoderStep = std::function<void(Texts&)>;
 /// Throws InputError with name and place for others.
 std::vector<DecoderStep> read_decoder(const Field& field);
 
-/// The byte of a byte token's text, which is 10 for "<0x0A>"; -1 for another text.
+/// The byte of a byte token's text, such as 10 for "<0x0A>"; -1 for any other text.
 int fallback_byte(const std::string& text);
 
 }  // namespace rollcall::text::json_tokenizer

@@ -1,4 +1,4 @@
-// Decomposes and composes by utf8proc's tables, without what came after Unicode 9. Marks are
+// Decomposes and composes using utf8proc's tables, without what came after Unicode 9. Marks are
 // ordered here, because utf8proc takes quadratic time for that.
 #include "text/json_tokenizer/steps/normal_form.hpp"
 
@@ -109,7 +109,7 @@ std::string rewrite(const std::string& text, NormalForm form) {
 }
 
 /// [code point] whether it is its own NFC and does not join the character before it, so that NFC
-/// does not change texts of such characters.
+/// does not change text made of such characters.
 std::vector<bool> make_stable() {
   std::vector<bool> stable(kCodePoints, true);
   for (char32_t c = 0xA0; c < 0x40000; ++c) {

@@ -1,4 +1,4 @@
-// Searches for patterns, with PCRE2 within limits of time and memory.
+// Searches for patterns, with PCRE2, within limits on time and memory.
 #include "text/json_tokenizer/steps/pattern.hpp"
 
 #include "base/errors/error.hpp"
@@ -15,9 +15,9 @@
 namespace rollcall::text::json_tokenizer {
 namespace {
 
-// PCRE2's default, which some tenths of a second reach.
+// PCRE2's default, which takes a few tenths of a second to reach.
 constexpr std::uint32_t kMatchLimit = 10'000'000;
-// For the interpreter, which is used if a match needs more stack than the compiled code has.
+// For the interpreter, which is used if a match needs more stack than compiled code has.
 constexpr std::uint32_t kHeapLimit_KiB = 256 * 1024;
 constexpr std::size_t kSmallStack = 32 * 1024, kLargeStack = std::size_t(64) << 20;
 constexpr std::size_t kLongestExpression = 64 * 1024;

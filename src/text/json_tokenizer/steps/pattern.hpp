@@ -1,5 +1,5 @@
-// What the steps Split and Replace look for: a text, a class of characters, or a regular
-// expression, which PCRE2 or a scanner written by hand matches.
+// What the steps Split and Replace look for: a string, a character class, or a regular expression,
+// matched by PCRE2 or by a hand-written scanner.
 #pragma once
 
 #include "text/json_tokenizer/fields.hpp"
@@ -33,10 +33,11 @@ class Pattern {
   using Stretch = std::function<void(std::string_view stretch, bool matches)>;
 
   /// Follows `find_matches` of the library: an empty match right after the last match is passed
-  /// over. Throws InputError if an expression needs more backtracking than allowed.
+  /// over. Throws InputError if an expression needs more backtracking than is allowed.
   void each(std::string_view text, const Stretch& stretch) const;
 
-  bool begins(std::string_view text) const;  ///< whether a match that is not empty begins it
+  bool begins(std::string_view text) const;  ///< whether the text begins with a match that is not
+                                             ///< empty
 
   /// The text with `content` in place of each match. Throws InputError if the result would be
   /// longer than 64 MiB and than four times the text, since each of several such steps could

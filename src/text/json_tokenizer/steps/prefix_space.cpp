@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Finds the steps of a type in a normalizer or pre-tokenizer, also within sequences.
+/// Finds steps with this type in a normalizer or pre-tokenizer, including those in sequences.
 void find_steps(Json& step, const char* type, std::vector<Json*>& found) {
   if (!step.is_object()) return;
   if (step.value("type", Json()) == type) found.push_back(&step);

@@ -1,4 +1,4 @@
-// Scanners written by hand for the patterns with which most byte-level models split texts. They are
+// Hand-written scanners for the patterns that most byte-level models use to split text. They are
 // several times faster than a regular expression engine.
 #pragma once
 
@@ -20,6 +20,6 @@ struct KnownPattern {
 /// The first one is GPT-2's, which the pre-tokenizer ByteLevel uses.
 extern const KnownPattern kKnownPatterns[4];
 
-Scanner scanner_of(std::string_view source);  ///< null if there is none for it
+Scanner scanner_of(std::string_view source);  ///< null if there is no scanner for it
 
 }  // namespace rollcall::text::json_tokenizer

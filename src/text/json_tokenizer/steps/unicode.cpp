@@ -13,7 +13,7 @@
 namespace rollcall::text::json_tokenizer {
 namespace {
 
-/// The category of a character in utf8proc's data, which numbers categories in another order.
+/// The category of a character in utf8proc's data, which numbers categories in a different order.
 Category from_utf8proc(char32_t c) {
   switch (utf8proc_category(utf8proc_int32_t(c))) {
     case UTF8PROC_CATEGORY_LU: return Category::lu;
@@ -105,8 +105,8 @@ bool is_in(char32_t c, const CodeRange (&ranges)[N]) {
   return after != std::begin(ranges) && c <= (after - 1)->last;
 }
 
-/// Length in bytes of the well-formed character with which `text` begins. If there is none, it is
-/// the negative length of the maximal ill-formed part.
+/// Length in bytes of the well-formed character at the beginning of `text`. If there is none, it is
+/// minus the length of the maximal ill-formed part.
 int character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -174,7 +174,8 @@ bool is_combining_mark(char32_t c) {
 }
 
 void append_lowercase(char32_t c, std::string& to) {
-  // Capitals that came after utf8proc's Unicode 15: first, last, and the first one's small letter.
+  // Capitals that came after utf8proc's Unicode 15: first, last, and the first one's lower-case
+  // letter.
   struct Later {
     char32_t first, last, lower;
   };

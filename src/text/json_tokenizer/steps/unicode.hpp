@@ -1,5 +1,5 @@
 // Properties of characters as Hugging Face's tokenizers have them: UTF-8, general categories, and
-// classes that are built from these.
+// classes built from these.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// General categories of Unicode. Code points that are not assigned have cn.
+/// Unicode's general categories. Unassigned code points have cn.
 enum class Category : std::uint8_t {
   lu,
   ll,
@@ -55,7 +55,7 @@ enum Trait : std::uint8_t {
 
 constexpr char32_t kCodePoints = 0x110000;
 
-/// Properties of all code points. They are computed at their first use, which takes about 2 ms.
+/// Properties of all code points. They are computed at first use, which takes about 2 ms.
 struct Characters {
   std::uint8_t category[kCodePoints];  ///< a Category
   std::uint8_t traits[kCodePoints];    ///< Trait bits

@@ -1,4 +1,4 @@
-// Added tokens, which are found in a text before anything else is done with it, or after the
+// Added tokens, which are found in text before anything else is done with it, or after the
 // normalizers.
 #pragma once
 
@@ -18,14 +18,14 @@ namespace rollcall::text::json_tokenizer {
 
 struct AddedToken : StatedToken {
   /// The text that is looked for, and that decoding begins with. It is the content, normalized if
-  /// the token says so.
+  /// the token asks for that.
   std::string pattern;
   std::int32_t id = 0;
   bool has_row = true;  ///< whether the model has an embedding for it
 };
 
-/// Finds the leftmost one of a set of texts in another text, and the longest of those that begin
-/// there.
+/// Finds the leftmost occurrence of any of a set of strings in a text, and the longest one that
+/// begins there.
 class TokenFinder {
  public:
   void insert(const std::string& text, const AddedToken* token, const Field& field);
@@ -65,7 +65,7 @@ class AddedTokens {
   std::int32_t end() const;  ///< largest id with has_row, plus 1
   /// Whether other files state a token that tokenizer.json does not have.
   bool appends() const { return appends_; }
-  /// What other files change, as a text for fingerprints. Empty if they change nothing.
+  /// What other files change, as a string for fingerprints. Empty if they change nothing.
   const std::string& stated() const { return stated_; }
 
  private:

@@ -15,8 +15,8 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// Memory that a call of encode() works with, and the words that were seen before. Threads share a
-/// tokenizer, so that every call borrows a space of its own from an EncodeSpacePool.
+/// Memory that a call of encode() works with, and the words seen before. Threads share a tokenizer,
+/// so every call borrows its own space from an EncodeSpacePool.
 struct EncodeSpace {
   std::vector<std::int32_t> symbols;
   MergeSpace merging;
@@ -27,21 +27,21 @@ struct EncodeSpace {
 struct BpeSettings {
   std::string prefix;          ///< continuing_subword_prefix: before every symbol but the first
   std::string suffix;          ///< end_of_word_suffix: after the last symbol
-  bool fuse_unknown = false;   ///< fuse_unk: unknown symbols side by side are one token
+  bool fuse_unknown = false;   ///< fuse_unk: adjacent unknown symbols are one token
   bool byte_fallback = false;  ///< an unknown symbol becomes the tokens of its bytes, "<0x41>"
-  bool ignore_merges = false;  ///< a word that is a token itself is that token, whatever merges
-                               ///< would give
+  bool ignore_merges = false;  ///< a word that is itself a token becomes that token, whatever
+                               ///< merges would give
 };
 
 class Bpe {
  public:
-  /// Throws InputError naming the place: another type of model, dropout, or merges of texts that
+  /// Throws InputError naming the place: another type of model, dropout, or merges of strings that
   /// are not in the vocabulary. Moves vocabulary and merges out of the document.
   explicit Bpe(Document& document);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
-  /// Whether encode() accepts words as bytes. It does where each byte is a symbol of its own, as in
+  /// Whether encode() accepts words as bytes. It does if each byte is a separate symbol, as in
   /// GPT-2's alphabet, and no prefix or suffix is added to symbols.
   bool takes_bytes() const { return takes_bytes_; }
 

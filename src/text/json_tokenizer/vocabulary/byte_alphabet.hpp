@@ -1,5 +1,5 @@
-// GPT-2's alphabet, in which each byte has a printable character, so that vocabularies of bytes can
-// be written as text (openai/gpt-2, encoder.py).
+// GPT-2's alphabet, in which each byte has a printable character, so that byte vocabularies can be
+// written as text (openai/gpt-2, encoder.py).
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@ const std::array<char32_t, 256>& byte_characters();
 
 void append_as_characters(std::string_view bytes, std::string& to);
 
-/// The bytes of a text in this alphabet. Nothing if it has a character that is not in the alphabet.
+/// The bytes of the text in this alphabet. Nothing if it has a character that is not in the
+/// alphabet.
 std::optional<std::string> bytes_of_characters(std::string_view text);
 
 }  // namespace rollcall::text::json_tokenizer

@@ -1,4 +1,4 @@
-// Merges short words by looking for the lowest rank in an array, and long ones with a heap of
+// Merges short words by searching an array for the lowest rank, and long ones with a heap of
 // candidates over a linked list.
 #include "text/json_tokenizer/vocabulary/merges.hpp"
 
@@ -9,10 +9,11 @@
 namespace rollcall::text::json_tokenizer {
 namespace {
 
-constexpr std::size_t kShort = 32;  // symbols, up to which an array of ranks is faster than a heap
+constexpr std::size_t kShort = 32;  // number of symbols up to which an array of ranks is faster
+                                    // than a heap
 constexpr std::int32_t kNoRank = std::numeric_limits<std::int32_t>::max();
 
-/// Whether `a` comes after `b`. On top of the heap is the lowest rank, and of equal ranks the
+/// Whether `a` comes after `b`. The top of the heap is the lowest rank and, among equal ranks, the
 /// leftmost.
 bool is_later(const MergeSpace::Candidate& a, const MergeSpace::Candidate& b) {
   return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;

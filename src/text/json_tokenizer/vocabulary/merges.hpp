@@ -1,5 +1,5 @@
-// Byte-pair merges, which say which two neighbours become one token. A word of n symbols is merged
-// in O(n log n) steps.
+// Byte-pair merges, which say which neighbours become one token. A word of n symbols is merged in
+// O(n log n) steps.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,20 @@
 namespace rollcall::text::json_tokenizer {
 
 struct Merge {
-  /// The pair with the lowest rank in a word is merged first, and the leftmost one of equal pairs.
+  /// The pair with the lowest rank in a word is merged first, and the leftmost one among equal
+  /// pairs.
   /// -1 if the pair is not merged.
   std::int32_t rank = -1;
   std::int32_t token = -1;
 };
 
 /// Finds the merge of a pair of ids. Small ids, to which those of bytes belong, have a square
-/// table. For others a filter, which is small enough for the processor's cache, says that most
-/// pairs have no merge; the rest is found by open addressing.
+/// table. For others, a filter that fits in the processor's cache rules out most pairs that have no
+/// merge; the rest are found by open addressing.
 class MergeTable {
  public:
   explicit MergeTable(std::size_t count);
-  /// Of equal pairs the last one counts, as in the library.
+  /// If a pair is inserted twice, the last one counts, as in the library.
   void insert(std::int32_t left, std::int32_t right, Merge merge);
   Merge find(std::int32_t left, std::int32_t right) const {
     if ((left | right) < kSmall) return square_[std::size_t(left * kSmall + right)];
@@ -59,7 +60,7 @@ class MergeTable {
   int shift_;
 };
 
-/// Memory that merge_word() uses for one word after the other, and a count of its work.
+/// Memory that merge_word() uses for one word after another, and a count of its work.
 struct MergeSpace {
   struct Link {
     std::int32_t previous, next;

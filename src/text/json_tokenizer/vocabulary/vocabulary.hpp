@@ -36,7 +36,8 @@ inline std::uint64_t hash_bytes(std::string_view bytes) {
   return hash;
 }
 
-/// Finds ids by text, with open addressing. The table does not own the texts, which must not move.
+/// Finds ids by text, with open addressing. The table does not own the strings, which must not
+/// move.
 class TextTable {
  public:
   explicit TextTable(std::size_t count);
