@@ -38,13 +38,13 @@ TEST(Needs, FollowKnobsAndPieces) {
 /// What a policy says of steps of four of eight prompts, `mean` rollouts each.
 std::string shortage_of(const SchedulerChoice& choice, const Knobs& knobs, std::int64_t mean,
                         std::int64_t least, std::int64_t most) {
-  const auto shortage =
-      make_scheduler(choice, knobs, PromptTable{.level = {1, 2, 3, 4, 5, 6, 7, 8}}, 1)
-          ->shortage({.step = 1,
-                      .prompts = 4,
-                      .budget = 4 * mean,
-                      .min_rollouts = least,
-                      .max_rollouts = most});
+  const PromptTable table{.level = {1, 2, 3, 4, 5, 6, 7, 8}, .domain = {0, 1, 0, 1, 0, 1, 0, 1}};
+  const auto shortage = make_scheduler(choice, knobs, table, 1)
+                            ->shortage({.step = 1,
+                                        .prompts = 4,
+                                        .budget = 4 * mean,
+                                        .min_rollouts = least,
+                                        .max_rollouts = most});
   return shortage ? shortage->problem + "; " + shortage->remedy : "";
 }
 
