@@ -120,6 +120,11 @@ void check_exits(const RunConfig& c, Faults& faults) {
            "an exit leaves an answer of one turn, and no conversation");
   excludes("environment.forks", !c.environment.forks.empty(),
            "both say which rollouts of a group begin as others did");
+  faults.need(
+      {"openings.exit", "second_pass.kind"}, c.second_pass.kind != "pool",
+      "openings.exit is set, and second_pass.kind is pool",
+      "the rollouts of a pool are chosen one by one, so that none would leave another's way",
+      "leave one of them out");
   faults.need({"openings.exit", "train.rollouts_per_prompt"}, c.train.rollouts_per_prompt > 1,
               "openings.exit is set, and train.rollouts_per_prompt is 1",
               "no rollout of a group would leave the first one's way",

@@ -177,4 +177,20 @@ def in_the_sandbox(harness):
     check({turn["reward"] for rollout in told for turn in rollout["turns"] if turn["role"] == "policy"} >= {0.5}, f"{told}")
 
 
-main(failures_cost_their_own_rollouts, kept_states_and_many_processes, what_a_process_kept_is_told_again, killed_after_a_loss, in_the_sandbox)
+def all_lost_says_where_to_look(harness):
+    """A program that answers no conversation but the one with which it is tried."""
+    path = harness.work / "mute.py"
+    path.write_text(f"#!{sys.executable} -IS\n" + '''import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    known = asked["id"].startswith("try/")
+    if asked["op"] != "close": print(json.dumps({"id": asked["id"], "state": 0, "text": ""} if known else {"id": asked["id"], "error": "no world"}), flush=True)
+''')
+    path.chmod(0o755)
+    folder = harness.work / "mute"
+    code, _, err, _ = harness.run("train", harness.tiny, "--set", f"run.dir={folder}", *TALK, *sets(environment__command=json.dumps([str(path)])))
+    check(code == 3 and "no rollout of step 1 came to a verdict" in err and f"{folder}/environment" in err, f"{code}\n{err}")
+    check("16 of 16 verdicts are undecided" in err, f"the lost conversations are no part of all verdicts\n{err}")
+
+
+main(failures_cost_their_own_rollouts, kept_states_and_many_processes, what_a_process_kept_is_told_again, killed_after_a_loss, in_the_sandbox, all_lost_says_where_to_look)

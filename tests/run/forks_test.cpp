@@ -193,8 +193,17 @@ TEST(Forks, RulesThatCouldNeverForkAreRefused) {
     EXPECT_THAT(refusal(config), HasSubstr("no rollout would fork")) << rule;
     config.task.name = "key_door";
     EXPECT_EQ(refusal(config), "") << rule;
+    config.environment.max_turns = 1;
+    EXPECT_THAT(refusal(config), HasSubstr("environment.max_turns 1")) << rule;
   }
-  RunConfig config = with("runner_up");
+  RunConfig config = with("top_entropy");
+  config.environment.max_turns = 1;
+  EXPECT_EQ(refusal(config), "") << "it forks within a turn";
+  config.train.rollouts_per_prompt = 1;
+  EXPECT_THAT(refusal(config), HasSubstr("train.rollouts_per_prompt 1"));
+  config = with("top_entropy"), config.second_pass.kind = "pool";
+  EXPECT_THAT(refusal(config), HasSubstr("second_pass.kind pool"));
+  config = with("runner_up");
   EXPECT_EQ(refusal(config), "");
   config.run.numerics = kernels::kCudaBf16Sliced8;
   EXPECT_THAT(refusal(config), HasSubstr("CUDA"));

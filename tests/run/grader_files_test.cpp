@@ -1,8 +1,10 @@
-// Which files a grader consists of, and how a change of one is told.
+// Which files a grader and a submitted job consist of, and how a change of one is told.
 #include "run/folder/grader_files.hpp"
 
+#include "run/folder/submitted_files.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -32,6 +34,20 @@ TEST(GraderFiles, AFunctionIsAPartOfItsFileAndOfWhatThatImports) {
   folder.write("last.py", "V = 1");
   EXPECT_EQ(changes_of(before, find_grader_files(command)),
             file + " has changed, " + last + " has changed");
+}
+
+TEST(SubmittedFiles, WhatSearchLooksThroughAndTheTemplateAreOfTheJob) {
+  const TemporaryFolder folder;
+  RunConfig config;
+  EXPECT_THAT(record_of_files(config),
+              ::testing::Not(::testing::HasSubstr(folder.path().string())));
+  config.environment.index = folder.write("facts.txt", "a fact\n");
+  config.text.chat_template = folder.write("mine.jinja", "{{ messages }}");
+  const std::string before = record_of_files(config);
+  EXPECT_THAT(before, ::testing::HasSubstr(config.environment.index));
+  EXPECT_THAT(before, ::testing::HasSubstr(config.text.chat_template));
+  folder.write("facts.txt", "another fact\n");
+  EXPECT_NE(record_of_files(config), before);
 }
 
 }  // namespace

@@ -167,6 +167,24 @@ TEST_F(RecontextTest, WhatWasSampledBehindHelpIsAskedWithoutIt) {
   EXPECT_THAT(questions(column::unhinted_logprob, batch), IsEmpty()) << "there was no help";
 }
 
+/// A command may begin a conversation with words of its own, in which no help was shown.
+TEST_F(RecontextTest, WhatACommandSaysInPlaceOfTheQuestionStays) {
+  context.config.environment.name.clear(), context.config.environment.command = {"a program"};
+  StepBatch batch = conversation("no");
+  batch.groups[0].from = {.kind = DerivedKind::hint, .parent = {7, {1}, 0}, .tier = 1};
+  for (auto& rollout : batch.groups[0].rollouts) rollout.turns[0].tokens = tokens("your move");
+  EXPECT_THAT(questions(column::unhinted_logprob, batch), IsEmpty());
+  const Tokens help = tokens("b");
+  Rollout& led = batch.groups[0].rollouts[1];
+  led.turns.insert(led.turns.begin() + 1, turn(Role::policy, help));
+  led.facts.resize(3);
+  led.facts[1].flags = turn_flag::given;
+  const auto asked = questions(column::unhinted_logprob, batch);
+  ASSERT_THAT(asked, SizeIs(1)) << "the beginning that was given is the help";
+  EXPECT_EQ(asked[0].context, tokens("your move"));
+  EXPECT_EQ(asked[0].target, tokens("abc"));
+}
+
 /// The context keeps the rollout's prompt where it begins with it, and the targets keep the tokens
 /// that sampling kept.
 TEST_F(RecontextTest, AQuestionIsAGroupOfItsOwn) {

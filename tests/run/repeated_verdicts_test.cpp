@@ -76,8 +76,8 @@ TEST(RepeatedVerdicts, VerifiersWithoutAClockJudgeAgain) {
   EXPECT_EQ(s.found(s.group().rollouts[0]), nullptr);
 }
 
-TEST(RepeatedVerdicts, StandInPlaceOfTheVerifiers) {
-  SetAside s("code");
+/// Makes the shard one of answers to programs' tests, all of which ended by themselves.
+void set_tests_aside(SetAside& s) {
   for (auto& prompt : s.context.texts.prompts.train)
     prompt.answer = R"({"type": "assert", "code": "assert True"})";
   for (std::size_t g = 0; g < s.sample.prompts.size(); ++g)
@@ -88,6 +88,11 @@ TEST(RepeatedVerdicts, StandInPlaceOfTheVerifiers) {
   std::filesystem::remove_all(s.run.path() / "set_aside");
   io::test::write(s.run, s.sample);
   io::set_aside_unfinished(s.run, {});
+}
+
+TEST(RepeatedVerdicts, StandInPlaceOfTheVerifiers) {
+  SetAside s("code");
+  set_tests_aside(s);
   const RepeatedVerdicts repeated = s.repeated();
   PendingShard open({&s.context.texts, &s.context.grading, &repeated}, {}, s.sample.shard, 0.0);
   for (std::size_t at = 0; at < open.size(); ++at) open.put(at, open.judge(at), 0.0);
@@ -100,6 +105,28 @@ TEST(RepeatedVerdicts, StandInPlaceOfTheVerifiers) {
     for (const Score& score : group) asked += score.reason == "the sandbox was not started" ? 1 : 0;
   EXPECT_EQ(asked, judged.facts.seconds.size()) << "every other rollout is judged";
   EXPECT_GT(asked, 0U);
+}
+
+/// The environment may lose a conversation that it had not lost before the stop. What was judged
+/// then is not what the archive says now.
+TEST(RepeatedVerdicts, StandInPlaceOfNoEnvironment) {
+  SetAside s("code");
+  set_tests_aside(s);
+  const RepeatedVerdicts repeated = s.repeated();
+  Rollout& lost = s.sample.shard.groups[0].rollouts[0];
+  ASSERT_NE(s.found(lost), nullptr);
+  lost.finish = FinishReason::lost;
+  lost.facts.assign(lost.turns.size(), {.flags = turn_flag::ended});
+  for (TurnFacts& facts : lost.facts) facts.reason = "it died";
+  PendingShard open({&s.context.texts, &s.context.grading, &repeated}, {}, s.sample.shard, 0.0);
+  for (std::size_t at = 0; at < open.size(); ++at) open.put(at, open.judge(at), 0.0);
+  const GradedShard judged = std::move(open).close();
+  EXPECT_EQ(judged.scores.scores[0][0].reason, "it died");
+  EXPECT_EQ(judged.facts.repeated, 0U);
+  EXPECT_EQ(judged.facts.settled, 1U);
+  std::uint64_t all = 0;
+  for (const auto& group : judged.scores.scores) all += group.size();
+  EXPECT_EQ(count_of(judged.facts), all) << "every verdict is counted once";
 }
 
 /// An answer that names what is wrong with another one was asked something that no grader knows.

@@ -200,6 +200,7 @@ TEST(StartChecks, ExitsNeedOneRoundOfAnswersOfOneTurn) {
            {"environment.name=retry", "so is environment.name"},
            {"environment.command=[\"x\"]", "so is environment.command"},
            {"environment.forks=after_reply", "so is environment.forks"},
+           {"second_pass.kind=pool", "second_pass.kind is pool"},
            {"train.rollouts_per_prompt=1", "train.rollouts_per_prompt is 1"},
            {"task.name=key_door", "task.name is key_door"}})
     EXPECT_THAT(refusal({"openings.exit=So", "scheduler.min_rollouts=1", setting}),

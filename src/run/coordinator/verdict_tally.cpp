@@ -52,7 +52,7 @@ std::string told_in(const fs::path& folder) {
 
 void add(VerdictTally& tally, const VerdictFacts& facts) {
   add(tally.slowest, facts.slowest);
-  tally.verdicts += facts.seconds.size() + facts.repeated, tally.undecided += facts.undecided;
+  tally.verdicts += count_of(facts), tally.undecided += facts.undecided;
   if (tally.reason.empty()) tally.reason = facts.reason;
   tally.lost += facts.lost;
   if (tally.lost_reason.empty()) tally.lost_reason = facts.lost_reason;

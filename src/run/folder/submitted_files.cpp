@@ -64,6 +64,9 @@ std::vector<GraderFile> files_of(const RunConfig& config) {
   files.add(config.sft.file);
   files.add_command(config.reward.command);
   files.add_command(config.environment.command);
+  files.add(config.environment.index);
+  if (const fs::path given = config.text.chat_template; given.extension() == ".jinja")
+    files.add(given);
   for (const std::string* model :
        {&config.run.init_from, &config.model.path, &config.judge.model, &config.reference.model,
         &config.teacher.model, &config.guide.model}) {

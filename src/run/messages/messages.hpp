@@ -96,7 +96,8 @@ struct SlowVerdict {
 struct VerdictFacts {
   std::vector<float> seconds{};        ///< duration of each verdict that is not a repeated one
   std::uint64_t repeated = 0;          ///< verdicts taken from files of steps that were set aside
-  std::uint64_t undecided = 0;         ///< undecided verdicts, repeated ones included
+  std::uint64_t settled = 0;           ///< conversations that the environment decided or lost
+  std::uint64_t undecided = 0;         ///< of all these verdicts, those that are undecided
   std::uint64_t ended = 0;             ///< verdicts that a time limit ended, repeated ones included
   std::vector<SlowVerdict> slowest{};  ///< the few verdicts that took longest, the longest first
   std::string reason{};                ///< why the first undecided verdict is undecided
@@ -111,6 +112,10 @@ struct VerdictFacts {
   std::uint64_t judged_undecided = 0;  ///< answers on which the model gave no verdict
   double judging_s = 0.0;              ///< longest time that a shard waited for the model [s]
 };
+/// Verdicts of all kinds.
+inline std::uint64_t count_of(const VerdictFacts& facts) {
+  return facts.seconds.size() + facts.repeated + facts.settled;
+}
 /// Adds one verdict. `sample` is called for the name of a slow one.
 void note(VerdictFacts& facts, double seconds, const std::function<std::string()>& sample);
 /// Adds `more` to `slowest` and keeps the few slowest of all.

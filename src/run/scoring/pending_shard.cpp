@@ -41,10 +41,11 @@ PendingShard::PendingShard(const VerdictSources& sources, const ShardNotice& not
       if (group.from.kind == DerivedKind::error)
         scores[i] = conversation_score(*grading_->grader, rollout, grading_->environment.size(),
                                        unjudged(*grading_->grader, rollout));
-      else if (stored != nullptr) scores[i] = *stored, ++judged_.facts.repeated;
       else if (is_settled(rollout))
         scores[i] =
-            conversation_score(*grading_->grader, rollout, grading_->environment.size(), {});
+            conversation_score(*grading_->grader, rollout, grading_->environment.size(), {}),
+        ++judged_.facts.settled;
+      else if (stored != nullptr) scores[i] = *stored, ++judged_.facts.repeated;
       else asked_.emplace_back(g, i);
     }
   }

@@ -52,7 +52,8 @@ void add(VerdictFacts& all, const VerdictFacts& more) {
   all.judged += more.judged, all.judged_known += more.judged_known,
       all.judged_undecided += more.judged_undecided;
   all.judging_s = std::max(all.judging_s, more.judging_s);
-  all.repeated += more.repeated, all.undecided += more.undecided, all.ended += more.ended;
+  all.repeated += more.repeated, all.settled += more.settled;
+  all.undecided += more.undecided, all.ended += more.ended;
   add(all.slowest, more.slowest);
   for (const auto& [cause, count] : more.causes) all.causes[cause] += count;
   if (all.reason.empty()) all.reason = more.reason;

@@ -95,11 +95,11 @@ std::string spelt_specials(const RunConfig& config, const RunTexts& texts, Worke
 
 std::vector<std::string> texts_told(const RunConfig& config, const RunTexts& texts,
                                     const reward::Grader& grader, WorkerPool& pool) {
-  const bool talks = !config.environment.name.empty() || !config.environment.command.empty();
   const bool repeated =
       std::find(kRepeated.begin(), kRepeated.end(), grader.name()) != kRepeated.end();
   std::vector<std::string> told;
-  if (repeated && !talks) told.push_back(long_references(config, texts, pool));
+  if (repeated && !task::has_environment(config))
+    told.push_back(long_references(config, texts, pool));
   told.push_back(spelt_specials(config, texts, pool));
   std::erase(told, std::string());
   return told;

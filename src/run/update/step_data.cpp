@@ -37,10 +37,18 @@ void forget_verdicts(const std::filesystem::path& run_dir, const std::vector<Sco
     }
 }
 
+/// Whether the environment lost a conversation of the step.
+bool has_lost(const StepBatch& step) {
+  const auto is_lost = [](const Rollout& r) { return r.finish == FinishReason::lost; };
+  return std::any_of(step.groups.begin(), step.groups.end(), [&](const Group& group) {
+    return std::any_of(group.rollouts.begin(), group.rollouts.end(), is_lost);
+  });
+}
+
 /// The step as it trains: undecided rollouts leave it or count as wrong (undecided.hpp), and
 /// rewards are permuted where a run file asks for it. Throws Error where nothing was decided.
 StepBatch apply_undecided_rule(const RunContext& context, StepBatch step, std::uint64_t number) {
-  const bool had_any = !step.groups.empty();
+  const bool had_any = !step.groups.empty(), is_lost = has_lost(step);
   const bool drop = context.config.reward.undecided == "drop";
   const std::size_t decided = close_step(step, context.config, number);
   if (!had_any || (!step.groups.empty() && (decided > 0 || !drop))) return step;
@@ -51,9 +59,10 @@ StepBatch apply_undecided_rule(const RunContext& context, StepBatch step, std::u
           fmt::format("no rollout of step {} came to a verdict", number),
           "there is nothing to learn from",
           fmt::format(
-              "look at the log and at {}/verifier for what the verifier met, then continue with --resume, which judges "
+              "look at the log and at {}/{} for what the {} met, then continue with --resume, which judges "
               "this step anew (verdicts of it that an earlier stop left in {}/set_aside are repeated: remove that folder)",
-              run, run)));
+              run, is_lost ? "environment" : "verifier", is_lost ? "environment" : "verifier",
+              run)));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void warn_of_undecided(const std::string& name, const VerdictFacts& v) {
   if (v.undecided == 0) return;
   log_warning(
       "{}: {} of {} verdicts are undecided, on {} answers the judging itself ended (it took too long, died twice or failed), {} are repeated from before the stop; the first: {}{}",
-      name, v.undecided, v.seconds.size() + v.repeated, v.ended, v.repeated, v.reason,
+      name, v.undecided, count_of(v), v.ended, v.repeated, v.reason,
       v.slowest.empty() ? ""
                         : fmt::format("; the slowest: {} ({:.1f} s)", v.slowest.front().sample,
                                       v.slowest.front().seconds));

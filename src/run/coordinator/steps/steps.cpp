@@ -43,8 +43,7 @@ double value_of(const UpdateReport& report, const std::string& name) {
 void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFacts verdicts,
                   double scoring_s) {
   auto& seconds = verdicts.seconds;
-  row.values.emplace_back(fmt::format("scoring/{}/verdicts", verifier),
-                          double(seconds.size() + verdicts.repeated));
+  row.values.emplace_back(fmt::format("scoring/{}/verdicts", verifier), double(count_of(verdicts)));
   row.values.emplace_back(fmt::format("scoring/{}/undecided", verifier),
                           double(verdicts.undecided));
   for (const auto& [cause, count] : verdicts.causes)

@@ -128,18 +128,25 @@ std::vector<Recontext> masked_questions(const RunConfig& config, const RunTexts&
   return questions;
 }
 
-std::vector<Recontext> unhinted_questions(const RunTexts& texts, const StepBatch& batch) {
+std::vector<Recontext> unhinted_questions(const RunConfig& config, const RunTexts& texts,
+                                          const StepBatch& batch) {
   const PromptBook book(texts, {});
   std::vector<Recontext> questions;
   each_rollout(batch, [&](std::size_t g, std::size_t i) {
     const Group& group = batch.groups[g];
     const Rollout& rollout = group.rollouts[i];
-    Derivation without = asked_for(group, rollout);
-    if (without.tier == 0 || is_expert(rollout)) return;
+    const Derivation with = asked_for(group, rollout);
+    if (with.tier == 0 || is_expert(rollout)) return;
+    Derivation without = with;
     without.tier = 0;
+    const GroupId& sampled = sampled_in(group, rollout);
+    const std::vector<std::int32_t>& shown = rollout.turns.front().tokens;
+    // What a command says in place of the question is not the help, and stays.
+    const bool is_own =
+        !config.environment.command.empty() && shown != book.tokens(Purpose::train, sampled, with);
     std::vector<std::int32_t> context =
-        book.tokens(Purpose::train, sampled_in(group, rollout), without);
-    bool differs = context != rollout.turns.front().tokens;
+        is_own ? shown : book.tokens(Purpose::train, sampled, without);
+    bool differs = context != shown;
     for (const ActionTurns& action : actions_of(rollout)) {
       std::size_t first = action.first;
       // A beginning that was given is the help where it is no words of the question.
@@ -308,7 +315,7 @@ std::vector<Recontext> questions_of(const std::string& column, const RunConfig& 
   if (column == column::gold_logprob) return gold_questions(config, texts, batch);
   if (column == column::masked_logprob) return masked_questions(config, texts, batch);
   expect(column == column::unhinted_logprob, "questions are asked for columns of this file");
-  return unhinted_questions(texts, batch);
+  return unhinted_questions(config, texts, batch);
 }
 
 void add_recontext_column(StepBatch& batch, const std::string& column,
