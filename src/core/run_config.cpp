@@ -380,6 +380,11 @@ ConfigSchema bind(RunConfig& c) {
          "sft.file: key of its answer; empty: answer or completion");
   s.bind("sft.thought_dropout", &c.sft.thought_dropout,
          "share of the examples whose thought, <think>...</think>, is emptied", kShare);
+  s.bind(
+      "sft.turns", &c.sft.turns,
+      "most turns that are learnt of an expert's conversation with a built-in environment; 0: as "
+      "many as environment.max_turns",
+      kCount);
   s.bind("sft.steps", &c.sft.steps, "supervised steps before training", kCount);
   s.bind("sft.batch_size", &c.sft.batch_size,
          "examples a supervised step; each is taken once a pass, in an order of the pass's own",

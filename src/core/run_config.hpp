@@ -175,6 +175,8 @@ struct SftSection {
   std::string prompt_key;        ///< empty: the key is prompt or question
   std::string answer_key;        ///< empty: the key is answer or completion
   double thought_dropout = 0.0;  ///< fraction of the examples whose thought is emptied
+  std::int64_t turns = 0;        ///< most actions that are learnt of an expert's conversation; 0:
+                                 ///< environment.max_turns
   std::int64_t steps = 50;
   std::int64_t batch_size = 256;  ///< examples per step
   OptimizerSection optimizer{.lr = 1e-3, .warmup_steps = 10};

@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
 #include "environment/chosen.hpp"
+#include "environment/expert_way.hpp"
 #include "method/columns.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "reward/verifier.hpp"
@@ -85,6 +86,7 @@ bool has_reference(const NewRun& r) {
   return r.asks_for({column::reference_logprob, column::flat_reference});
 }
 bool talks_with_command(const NewRun& r) { return !r.config.environment.command.empty(); }
+bool has_expert(const NewRun& r) { return environment::has_expert(r.config); }
 bool has_tools(const NewRun& r) { return r.config.environment.name == "tools"; }
 bool asks_with_help(const NewRun& r) {
   const SchedulerSection& s = r.config.scheduler;
@@ -248,6 +250,11 @@ const std::vector<Row>& rows() {
        "leave it out, or raise judge.temperature"},
       // the warm start
       {{"sft."}, supervises, by_sft, kNoWarmStart, kSetWarmStart, {"sft.steps"}},
+      {{"sft.turns"},
+       [](const NewRun& r) { return r.config.sft.file.empty() && has_expert(r); },
+       {"sft.file", "environment.name", "environment.command", "task.name"},
+       "no conversation of an expert is learnt",
+       "leave it out, or choose a task with an environment that has an expert"},
       {{"sft.messages_key", "sft.prompt_key", "sft.answer_key"},
        [](const NewRun& r) { return !r.config.sft.file.empty(); },
        {"sft.file"},
