@@ -339,6 +339,10 @@ struct EnvironmentSection {
   std::string forks;            ///< a row of run/generation/forks.cpp; empty: rollouts do not fork
   std::int64_t unforked =
       0;  ///< rollouts of a group that are sampled from their beginning; 0: half
+  std::string start_depth = "own";  ///< own | backward | success | random (start_states.hpp)
+  std::int64_t start_every = 5;     ///< train steps of each depth
+  double start_success = 0.5;       ///< share of right rollouts after which one action more is left
+  std::int64_t turns_every = 0;     ///< train steps of each number of turns; 0: max_turns at once
 };
 
 /// Help for the task's prompts, for rounds that ask again with more of it.
