@@ -1,6 +1,6 @@
 // What a warm start learns of an environment's expert: the tokens that a policy which says the same
 // would have sampled and read.
-#include "run/context/expert_examples.hpp"
+#include "run/context/examples/expert_examples.hpp"
 
 #include "driven.hpp"
 #include "io/sample_run.hpp"

@@ -1,5 +1,5 @@
 // Plays the prompts and lays what was said end to end.
-#include "run/context/expert_examples.hpp"
+#include "run/context/examples/expert_examples.hpp"
 
 #include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
