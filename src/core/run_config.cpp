@@ -114,6 +114,23 @@ void bind_environment(ConfigSchema& s, EnvironmentSection& e) {
       "empty: nowhere");
   s.bind("environment.unforked", &e.unforked,
          "rollouts of a group that are sampled from their beginning; 0: half", kCount);
+  s.bind(
+      "environment.start_depth", &e.start_depth,
+      "where training conversations begin on the way of the environment's expert; own: before its "
+      "first action; backward: one action before its end, and one earlier every start_every steps; "
+      "success: likewise, after steps with enough right rollouts; random: anywhere",
+      {}, {"own", "backward", "success", "random"});
+  s.bind("environment.start_every", &e.start_every,
+         "start_depth backward: train steps until conversations begin one action earlier",
+         kPositive);
+  s.bind("environment.start_success", &e.start_success,
+         "start_depth success: share of a step's rollouts that must be right for the next one to "
+         "begin one action earlier",
+         kShare);
+  s.bind("environment.turns_every", &e.turns_every,
+         "train steps until training conversations have one turn more, from one turn up to "
+         "max_turns; 0: max_turns from the first step on",
+         kCount);
 }
 
 void bind_hints(ConfigSchema& s, HintSection& h) {
@@ -380,6 +397,11 @@ ConfigSchema bind(RunConfig& c) {
          "sft.file: key of its answer; empty: answer or completion");
   s.bind("sft.thought_dropout", &c.sft.thought_dropout,
          "share of the examples whose thought, <think>...</think>, is emptied", kShare);
+  s.bind(
+      "sft.turns", &c.sft.turns,
+      "most turns that are learnt of an expert's conversation with a built-in environment; 0: as "
+      "many as environment.max_turns",
+      kCount);
   s.bind("sft.steps", &c.sft.steps, "supervised steps before training", kCount);
   s.bind("sft.batch_size", &c.sft.batch_size,
          "examples a supervised step; each is taken once a pass, in an order of the pass's own",

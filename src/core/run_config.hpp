@@ -173,6 +173,8 @@ struct SftSection {
   std::string prompt_key;        ///< empty: the key is prompt or question
   std::string answer_key;        ///< empty: the key is answer or completion
   double thought_dropout = 0.0;  ///< fraction of the examples whose thought is emptied
+  std::int64_t turns = 0;        ///< most actions that are learnt of an expert's conversation; 0:
+                                 ///< environment.max_turns
   std::int64_t steps = 50;
   std::int64_t batch_size = 256;  ///< examples per step
   OptimizerSection optimizer{.lr = 1e-3, .warmup_steps = 10};
@@ -334,6 +336,10 @@ struct EnvironmentSection {
   bool sandbox = false;         ///< the program runs in the sandbox
   std::string forks;            ///< a row of run/generation/forks.cpp; empty: rollouts do not fork
   std::int64_t unforked = 0;  ///< rollouts of a group that are sampled from the beginning; 0: half
+  std::string start_depth = "own";  ///< own | backward | success | random (start_states.hpp)
+  std::int64_t start_every = 5;     ///< train steps of each depth
+  double start_success = 0.5;       ///< share of right rollouts after which one action more is left
+  std::int64_t turns_every = 0;     ///< train steps of each number of turns; 0: max_turns at once
 };
 
 /// Help with the task's prompts, for rounds that ask again with more of it.

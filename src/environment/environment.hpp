@@ -6,6 +6,7 @@
 #include "environment/talk.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,12 @@ class Environment {
   /// The answer to the action of turn `turn`, counted from 0. `seed`: step_seed() of the turn.
   virtual Answer step(const Prompt& prompt, const std::string& state, std::string_view action,
                       std::uint64_t seed, std::uint32_t turn) const = 0;
+  /// What an expert says in a state, in turn `turn` of its conversation; nothing: none is known, or
+  /// the state cannot be used. It knows what the policy can know of the state, and no secret.
+  virtual std::optional<std::string> expert(const Prompt& /*prompt*/, const std::string& /*state*/,
+                                            std::uint32_t /*turn*/) const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace rollcall::environment

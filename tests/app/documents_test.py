@@ -192,6 +192,8 @@ BESIDE = {
     "judge.": ["judge.model=RUN"], "reward.": ["task.format_weight=0", 'reward.command=["true"]'], "reward.verifier": ["reward.command=[]"],
     "environment.tools": ["environment.name=tools"], "environment.index": ["environment.name=tools", 'environment.tools=["search"]'],
     "hints.": ["scheduler.policy=ghpo"], "replay.": ["replay.share=0.5"], "self_judging.": ["self_judging.share=0.5"],
+    "sft.turns": ["task.name=key_door"], "environment.start_": ["task.name=key_door"], "environment.turns_every": ["task.name=key_door"],
+    "environment.start_every": ["environment.start_depth=backward"], "environment.start_success": ["environment.start_depth=success"],
     "sft.thought_dropout": ['task.forms=["think"]'],
     "task.name": ["task.file=QUESTIONS"], "train.rollouts_per_prompt": ["scheduler.max_rollouts=64"],
     "objective.recipe": ["judge.model=RUN", "judge.component=votes"], "objective.knobs.kl_anchor": ["objective.pieces.regularizer=kl", "train.mini_batches=2"],

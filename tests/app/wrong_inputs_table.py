@@ -112,7 +112,7 @@ ROWS = [
     # conversations, help, second passes and openings
     *((f"{key} beyond its range", TRAIN + f"--set {key}={value}", 2, f"{key} is {value} (") for key, value in (
         ("environment.processes", "0"), ("environment.timeout_s", "0.001"), ("environment.max_turns", "0"), ("environment.max_tokens", "-1"),
-        ("environment.unforked", "-1"), ("sampling.turn_tokens", "-1"), ("second_pass.share", "1.5"), ("second_pass.rollouts", "0"), ("second_pass.keep", "-1"),
+        ("environment.unforked", "-1"), ("environment.start_every", "0"), ("environment.start_success", "1.5"), ("environment.turns_every", "-1"), ("sft.turns", "-1"), ("sampling.turn_tokens", "-1"), ("second_pass.share", "1.5"), ("second_pass.rollouts", "0"), ("second_pass.keep", "-1"),
         ("second_pass.buffer", "0.95"), ("second_pass.buffer_size", "0"), ("second_pass.factor", "0.5"))),
     *((f"{key} of an unknown kind", TRAIN + f"--set {key}=xyz", 2, f"{key} is \"xyz\" (") for key in (
         "environment.role", "hints.source", "hints.as", "second_pass.kind", "second_pass.of", "second_pass.placement", "second_pass.trained_on",
@@ -143,6 +143,8 @@ ROWS = [
     ("exits of lone answers", TRAIN + "--set openings.exit=So --set train.rollouts_per_prompt=1 --set scheduler.min_rollouts=1", 2, "would leave the first one's way"),
     ("an environment misspelt", TRAIN + "--set environment.name=key_dor", 2, "did you mean key_door?"),
     ("an environment of another task", TRAIN + "--set environment.name=key_door", 2, "plays the prompts of the task key_door alone"),
+    ("a start on nobody's way", TRAIN + "--set environment.name=retry --set environment.start_depth=backward", 2, "the environment has no expert"),
+    ("a start that is none", TRAIN + "--set task.name=key_door --set environment.start_depth=backwards", 2, "did you mean backward?"),
     ("an environment that is no program", TRAIN + "--set environment.command=[\"/nowhere\"]", 2, "environment.command begins with /nowhere"),
     ("an environment that says nothing", TRAIN + "--set environment.command=[\"true\"]", 2, "environment.command (true) does not answer a reset"),
     ("a tool misspelt", TRAIN + "--set environment.name=tools --set environment.tools=[\"calculater\"]", 2, "did you mean calculator?"),

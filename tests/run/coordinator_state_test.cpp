@@ -73,6 +73,7 @@ CoordinatorState any_state() {
   s.best_checkpoint = any_text(), s.best_metric = any_text(), s.archive_digest = any_text();
   s.prompts_hash = any_text(), s.before_prompts = any_text(), s.after_prompts = any_text();
   s.validations_since_best = *rc::gen::inRange(0, 9);
+  s.actions_left = *rc::gen::inRange(1, 9);
   if (*rc::gen::arbitrary<bool>()) s.kept.emplace(std::size_t(*rc::gen::inRange(0, 3)), any_text());
   for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
     s.numerics.push_back(
@@ -153,6 +154,7 @@ auto bits(const CoordinatorState& s) {
                     files,
                     seconds,
                     next,
+                    s.actions_left,
                     s.histories,
                     outcomes};
 }

@@ -1,5 +1,5 @@
 // Thoughts are emptied wherever a conversation has them, and nothing else.
-#include "run/context/thought_dropout.hpp"
+#include "run/context/examples/thought_dropout.hpp"
 
 #include <gtest/gtest.h>
 

@@ -44,6 +44,19 @@ class BanditWorld final : public World {
     }
     return answer;
   }
+
+  /// The machine with the highest share of wins, where one win and one loss are added to each; of
+  /// equal ones the first. So a machine is left when its share falls below 1/2.
+  std::optional<std::string> expert_word(const std::string& state, std::uint32_t) const override {
+    const auto bandit = *task::read_bandit(state);
+    std::size_t best = 0;
+    for (std::size_t arm = 1; arm < bandit.arms.size(); ++arm) {
+      const bool is_better = (bandit.paid[arm] + 1) * (bandit.pulled[best] + 2) >
+                             (bandit.paid[best] + 1) * (bandit.pulled[arm] + 2);
+      if (is_better) best = arm;
+    }
+    return bandit.arms[best];
+  }
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include "environment/worlds/world.hpp"
 #include "environment/worlds/worlds.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace rollcall::environment {
@@ -47,6 +49,15 @@ class FormWorld final : public World {
     filled = value;
     answer.state = task::text_of(form);
     return answer;
+  }
+
+  /// Fills the first field that is not as it is wished, and sends the form when none is left.
+  std::optional<std::string> expert_word(const std::string& state, std::uint32_t) const override {
+    const auto form = *task::read_form(state);
+    for (std::size_t i = 0; i < form.fields.size(); ++i)
+      if (form.filled[i] != form.wanted[i])
+        return fmt::format("fill[{}={}]", form.fields[i], form.wanted[i]);
+    return "click[send]";
   }
 
   static Answer sent(const std::string& state, const task::Form& form) {

@@ -21,11 +21,18 @@ Moved move(task::Position from, std::size_t direction, std::uint64_t seed) {
   return {std::move(from), cell == 'G' || cell == 'O', cell == 'G'};
 }
 
+/// The shortest way to the goal over ice of both kinds, as if none of it were slippery.
+std::optional<std::size_t> guide(const task::Position& from) {
+  const auto goal = from.grid.find('G');
+  if (!goal) return std::nullopt;
+  return task::shortest_way(from.grid, from.place, task::steps_to(from.grid, *goal, ".~"));
+}
+
 }  // namespace
 
 std::unique_ptr<const Environment> make_frozen_lake(const RunConfig& config) {
   need_task(config, "frozen_lake");
-  return std::make_unique<GridWorld>(".~OG", move);
+  return std::make_unique<GridWorld>(".~OG", move, guide);
 }
 
 }  // namespace rollcall::environment

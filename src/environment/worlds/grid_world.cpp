@@ -28,4 +28,10 @@ Answer GridWorld::act(const std::string& state, const std::string& word, std::ui
   return answer;
 }
 
+std::optional<std::string> GridWorld::expert_word(const std::string& state, std::uint32_t) const {
+  const auto way = guide_(*task::read_position(state, cells_));
+  if (!way) return std::nullopt;
+  return std::string(task::kDirections.at(*way));
+}
+
 }  // namespace rollcall::environment

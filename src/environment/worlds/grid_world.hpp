@@ -16,16 +16,22 @@ struct Moved {
 class GridWorld final : public World {
  public:
   using Move = Moved (*)(task::Position from, std::size_t direction, std::uint64_t seed);
+  /// The direction in which an expert moves; nothing where no way leads to the goal.
+  using Guide = std::optional<std::size_t> (*)(const task::Position& from);
   /// `cells`: the letters of its maps; `move`: its rule.
-  GridWorld(const char* cells, Move move) : cells_(cells), move_(move) {}
+  GridWorld(const char* cells, Move move, Guide guide)
+      : cells_(cells), move_(move), guide_(guide) {}
 
  private:
   std::optional<std::string> first_state(const Prompt& prompt, std::uint64_t seed) const override;
   std::optional<std::string> seen(const std::string& state) const override;
   Answer act(const std::string& state, const std::string& word, std::uint64_t seed) const override;
+  std::optional<std::string> expert_word(const std::string& state,
+                                         std::uint32_t turn) const override;
 
   const char* cells_;
   Move move_;
+  Guide guide_;
 };
 
 }  // namespace rollcall::environment

@@ -18,11 +18,19 @@ Moved move(task::Position from, std::size_t direction, std::uint64_t) {
   return {std::move(from), cell == 'G', cell == 'G'};
 }
 
+/// To the key, and with it to the goal.
+std::optional<std::size_t> guide(const task::Position& from) {
+  const auto key = from.grid.find('k'), goal = key ? key : from.grid.find('G');
+  if (!goal) return std::nullopt;
+  return task::shortest_way(from.grid, from.place,
+                            task::steps_to(from.grid, *goal, key ? "." : ".D"));
+}
+
 }  // namespace
 
 std::unique_ptr<const Environment> make_key_door(const RunConfig& config) {
   need_task(config, "key_door");
-  return std::make_unique<GridWorld>(".#kDG", move);
+  return std::make_unique<GridWorld>(".#kDG", move, guide);
 }
 
 }  // namespace rollcall::environment

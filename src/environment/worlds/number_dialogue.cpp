@@ -5,6 +5,8 @@
 #include "environment/worlds/world.hpp"
 #include "environment/worlds/worlds.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -50,6 +52,17 @@ class NumberWorld final : public World {
     answer.reward = found ? 1.0 : 0.0;
     if (answer.done) answer.correct = found;
     return answer;
+  }
+
+  /// The middle of what the guesses leave.
+  std::optional<std::string> expert_word(const std::string& state, std::uint32_t) const override {
+    const auto riddle = *task::read_number_riddle(state);
+    std::int64_t low = riddle.low, high = riddle.high;
+    for (const std::int64_t guess : riddle.guessed) {
+      if (riddle.secret > guess) low = std::max(low, guess + 1);
+      else high = std::min(high, guess - 1);
+    }
+    return fmt::format("{}", (low + high) / 2);
   }
 };
 

@@ -2,6 +2,8 @@
 #include "environment/worlds/grid_world.hpp"
 #include "environment/worlds/worlds.hpp"
 
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace rollcall::environment {
@@ -19,11 +21,27 @@ Moved move(task::Position from, std::size_t direction, std::uint64_t) {
   return {std::move(from), cell == 'G', cell == 'G'};
 }
 
+/// To the key of the first door that is shut, and at last to the goal, through the doors whose keys
+/// are taken.
+std::optional<std::size_t> guide(const task::Position& from) {
+  constexpr std::string_view kKeys = "abcdef";
+  std::string passable = ".";
+  std::optional<task::Place> next;
+  for (const char key : kKeys) {
+    const auto place = from.grid.find(key);
+    passable += place ? key : char(key - 'a' + 'A');
+    if (place && !next) next = place;
+  }
+  if (!next) next = from.grid.find('G');
+  if (!next) return std::nullopt;
+  return task::shortest_way(from.grid, from.place, task::steps_to(from.grid, *next, passable));
+}
+
 }  // namespace
 
 std::unique_ptr<const Environment> make_rooms(const RunConfig& config) {
   need_task(config, "rooms");
-  return std::make_unique<GridWorld>(".#abcdefABCDEFG", move);
+  return std::make_unique<GridWorld>(".#abcdefABCDEFG", move, guide);
 }
 
 }  // namespace rollcall::environment

@@ -51,6 +51,17 @@ class QuestionWorld final : public World {
     if (answer.done) answer.correct = found;
     return answer;
   }
+
+  /// The question that parts the things which the answers leave most evenly.
+  std::optional<std::string> expert_word(const std::string& state, std::uint32_t) const override {
+    const auto riddle = *task::read_riddle(state);
+    auto left = riddle.things;
+    for (const std::string& asked : riddle.asked)
+      std::erase_if(left, [&](const std::string& thing) {
+        return task::is_true_of(thing, asked) != task::is_true_of(riddle.secret, asked);
+      });
+    return task::best_question(left);
+  }
 };
 
 }  // namespace

@@ -58,4 +58,10 @@ Answer World::step(const Prompt&, const std::string& state, std::string_view act
   return answer;
 }
 
+std::optional<std::string> World::expert(const Prompt&, const std::string& state,
+                                         std::uint32_t turn) const {
+  if (!seen(state)) return std::nullopt;
+  return expert_word(state, turn);
+}
+
 }  // namespace rollcall::environment

@@ -27,6 +27,8 @@ class World : public Environment {
   Answer start(const Prompt& prompt, const std::string& state, std::uint64_t seed) const final;
   Answer step(const Prompt& prompt, const std::string& state, std::string_view action,
               std::uint64_t seed, std::uint32_t turn) const final;
+  std::optional<std::string> expert(const Prompt& prompt, const std::string& state,
+                                    std::uint32_t turn) const final;
 
  private:
   /// Nothing for a prompt that is none of this world.
@@ -37,6 +39,9 @@ class World : public Environment {
   /// The answer to an action, without its text. `state` is one in which seen() sees something.
   virtual Answer act(const std::string& state, const std::string& word,
                      std::uint64_t seed) const = 0;
+  /// What an expert says in such a state in turn `turn`; nothing where no action helps.
+  virtual std::optional<std::string> expert_word(const std::string& state,
+                                                 std::uint32_t turn) const = 0;
 };
 
 }  // namespace rollcall::environment

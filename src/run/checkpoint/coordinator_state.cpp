@@ -219,6 +219,7 @@ std::string to_json(const CoordinatorState& s) {
   for (const DerivedPrompt& derived : s.next)
     j[is_judge_task(derived.from.kind) ? "judge_tasks" : "derived"].push_back(
         derived_json(derived));
+  if (s.actions_left > 1) j["actions_left"] = s.actions_left;
   for (const History& history : s.histories) j["histories"].push_back(history_json(history));
   j["unpacked"] = json::array();
   for (const auto& f : s.unpacked)
@@ -268,6 +269,7 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     std::sort(s.next.begin(), s.next.end(), [](const DerivedPrompt& a, const DerivedPrompt& b) {
       return a.prompt.id < b.prompt.id;
     });
+    s.actions_left = j.value("actions_left", std::int64_t{1});
     for (const auto& history : j.value("histories", json::array()))
       s.histories.push_back(history_from(history));
     for (const auto& f : j.at("unpacked"))

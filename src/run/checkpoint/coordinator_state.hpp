@@ -82,6 +82,8 @@ struct CoordinatorState {
                                               ///< environment.index likewise
   std::vector<DerivedPrompt> next;     ///< derived prompts that the next step asks, by ascending
                                        ///< number: judge tasks and continued histories
+  std::int64_t actions_left = 1;       ///< that environment.start_depth success leaves of an
+                                       ///< expert's way
   std::vector<History> histories;      ///< the buffer of [second_pass], ascending by answer
   std::vector<UnpackedFile> unpacked;  ///< files of scored rollouts that are not yet in the
                                        ///< archive; each is stored by the end of its step

@@ -4,11 +4,12 @@
 #include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
 #include "base/text/joined.hpp"
+#include "run/context/examples/expert_examples.hpp"
+#include "run/context/examples/thought_dropout.hpp"
+#include "run/context/examples/unread_keys.hpp"
 #include "run/context/more_positions.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/run_texts.hpp"
-#include "run/context/thought_dropout.hpp"
-#include "run/context/unread_keys.hpp"
 #include "sizing/lengths.hpp"
 #include "task/answer_source.hpp"
 #include "task/rows/file_task.hpp"
@@ -38,7 +39,7 @@ void fill_prompt_tokens(RunTexts& texts, WorkerPool& pool) {
 }
 
 /// Fills the examples that supervised steps learn from. Examples for which the model has no room
-/// are left out and never cut.
+/// are left out and never cut, but for the last turns of an expert's conversation.
 void fill_examples(RunTexts& texts, const RunConfig& config, WorkerPool& pool,
                    std::int64_t positions, const task::ExampleSet& set) {
   if (config.sft.steps == 0) return;
@@ -49,7 +50,9 @@ void fill_examples(RunTexts& texts, const RunConfig& config, WorkerPool& pool,
   texts.examples.resize(count);
   ThoughtDropout thoughts(config);
   UnreadKeys unread;
+  const ExpertExamples experts(config, texts, positions);
   const auto make = [&](std::size_t i) {
+    if (own && experts) return experts.of(texts.prompts.train[i % prompts]);
     if (own) {
       const std::string opening = texts.forms[i / prompts]->opening;
       const Prompt prompt = asked(texts, texts.prompts.train[i % prompts], i / prompts);

@@ -36,6 +36,12 @@ TurnLimits turn_limits(const RunConfig& config, const SamplingParams& sampling,
           .turn = sampling.turn_tokens};
 }
 
+std::int64_t most_turns(const EnvironmentSection& section, const StepPlan& plan) {
+  const bool grows = section.turns_every > 0 && plan.split == Split::train;
+  if (!grows) return section.max_turns;
+  return std::min(1 + std::int64_t(plan.step - 1) / section.turns_every, section.max_turns);
+}
+
 std::uint64_t fact_hash(std::string_view text) {
   return std::max<std::uint64_t>(checksum64(text), 1);
 }

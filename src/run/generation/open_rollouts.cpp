@@ -167,7 +167,9 @@ void OpenRollouts::ask_question(OpenGroup& group, OpenRollout& rollout, std::str
     if (rollout.question > 0) rollout.most = std::min(rollout.most, positions - prompt - given);
     return;
   }
-  rollout.talk->limit(turn_limits(context.config, plan_->sampling, positions, prompt));
+  TurnLimits limits = turn_limits(context.config, plan_->sampling, positions, prompt);
+  limits.turns = most_turns(context.config.environment, *plan_);
+  rollout.talk->limit(limits);
   rollout.most = rollout.talk->over() ? 0 : rollout.talk->room();
   if (rollout.talk->over()) close(rollout);
 }

@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "environment/chosen.hpp"
 #include "environment/environments.hpp"
+#include "environment/expert_way.hpp"
 #include "environment/worlds/world.hpp"
 #include "method/columns.hpp"
 #include "reward/verifier.hpp"
@@ -43,6 +44,16 @@ bool ends_in_an_answer(const RunConfig& c) {
   const std::string name = task::built_in_environment(c);
   if (name.empty()) return false;
   return name == environment::kToolsName || environment::find_environment(name).task == nullptr;
+}
+
+/// Conversations can begin on an expert's way only where there is one.
+void check_start_depth(const RunConfig& c) {
+  const std::string& depth = c.environment.start_depth;
+  require<ConfigError>(
+      depth == "own" || environment::has_expert(c),
+      fmt::format("environment.start_depth is {}, and the environment has no expert", depth),
+      "conversations would begin behind actions that nobody knows",
+      "leave it out, or choose a task whose prompts are played in an environment of its own");
 }
 
 /// Parts of a run that make prompts or rollouts of single answers.
@@ -93,6 +104,10 @@ void check_environment(const RunConfig& c, const method::Objective* objective, F
   faults.check({"environment.name", "task.name"}, [&] { check_name(c); });
   faults.check({"reward.verifier", "task.name", "environment.name", "environment.command"},
                [&] { check_episode(c); });
+  if (faults.are_sound({"environment.name"}))
+    faults.check(
+        {"environment.start_depth", "environment.name", "environment.command", "task.name"},
+        [&] { check_start_depth(c); });
   if (faults.are_sound({"environment.name"}) && task::has_environment(c))
     check_single_answers(c, objective, faults);
 }

@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
 #include "environment/chosen.hpp"
+#include "environment/expert_way.hpp"
 #include "method/columns.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "reward/verifier.hpp"
@@ -85,6 +86,7 @@ bool has_reference(const NewRun& r) {
   return r.asks_for({column::reference_logprob, column::flat_reference});
 }
 bool talks_with_command(const NewRun& r) { return !r.config.environment.command.empty(); }
+bool has_expert(const NewRun& r) { return environment::has_expert(r.config); }
 bool has_tools(const NewRun& r) { return r.config.environment.name == "tools"; }
 bool asks_with_help(const NewRun& r) {
   const SchedulerSection& s = r.config.scheduler;
@@ -148,6 +150,7 @@ const std::vector<Row>& rows() {
         "environment.name",
         "environment.command",
         "environment.forks",
+        "environment.start_depth",
         "second_pass.kind",
         "second_pass.buffer",
         "openings.texts",
@@ -248,6 +251,11 @@ const std::vector<Row>& rows() {
        "leave it out, or raise judge.temperature"},
       // the warm start
       {{"sft."}, supervises, by_sft, kNoWarmStart, kSetWarmStart, {"sft.steps"}},
+      {{"sft.turns"},
+       [](const NewRun& r) { return r.config.sft.file.empty() && has_expert(r); },
+       {"sft.file", "environment.name", "environment.command", "task.name"},
+       "no conversation of an expert is learnt",
+       "leave it out, or choose a task with an environment that has an expert"},
       {{"sft.messages_key", "sft.prompt_key", "sft.answer_key"},
        [](const NewRun& r) { return !r.config.sft.file.empty(); },
        {"sft.file"},
@@ -267,7 +275,7 @@ const std::vector<Row>& rows() {
        "leave it out, or set sampling.top_k or sampling.top_p"},
       // conversations
       {{"environment.role", "environment.max_turns", "environment.max_tokens",
-        "sampling.turn_tokens"},
+        "environment.turns_every", "sampling.turn_tokens"},
        [](const NewRun& r) { return task::has_environment(r.config); },
        {"environment.name", "environment.command", "task.name"},
        "answers are single turns",
@@ -286,6 +294,18 @@ const std::vector<Row>& rows() {
        "each answer is a run of its own in the sandbox, whose limits count",
        "leave it out, or set environment.sandbox=false",
        {"environment.sandbox"}},
+      {{"environment.start_every"},
+       [](const NewRun& r) { return r.config.environment.start_depth == "backward"; },
+       {"environment.start_depth"},
+       "environment.start_depth is not backward",
+       "leave it out, or set environment.start_depth=backward",
+       {"environment.start_depth"}},
+      {{"environment.start_success"},
+       [](const NewRun& r) { return r.config.environment.start_depth == "success"; },
+       {"environment.start_depth"},
+       "environment.start_depth is not success",
+       "leave it out, or set environment.start_depth=success",
+       {"environment.start_depth"}},
       {{"environment.tools"},
        has_tools,
        {"environment.name"},

@@ -70,6 +70,7 @@ StepRounds::StepRounds(const RunContext& context, CoordinatorState& state,
                                         context.config.objective.pieces,
                                         context.config.objective.knobs)),
       asks_greedy_(reads_greedy_rewards(*objective_)),
+      starts_(context.config, context.texts),
       heard_(context.config, *objective_, context.sends_rollouts) {}
 
 /// One greedy answer to each prompt of the round that has none yet in this step. The plan has no
@@ -81,7 +82,10 @@ StepPlan StepRounds::greedy_plan(const StepPlan& round, std::set<PromptId>& answ
   plan.sampling.temperature = 0.0;
   for (const auto& group : round.groups) {
     if (asks_greedy_ && is_plain(group.from) && answered.insert(group.id.prompt).second)
-      plan.groups.push_back({{round.step, group.id.prompt, 0}, group.level, 0, 1});
+      plan.groups.push_back({.id = {round.step, group.id.prompt, 0},
+                             .level = group.level,
+                             .count = 1,
+                             .start = group.start});
   }
   return plan;
 }
@@ -105,6 +109,7 @@ StepPlan StepRounds::plan_of(std::uint64_t step, std::uint32_t round,
                 PolicyVersion{state_->policy_version},
                 context_->config.sampling,
                 std::move(groups)};
+  starts_.set(plan.groups, state_->actions_left);
   const std::string& forks = context_->config.environment.forks;
   if (forks.empty()) return plan;
   plan.sampling.two_likeliest = find_fork_rule(forks).reads_likeliest;

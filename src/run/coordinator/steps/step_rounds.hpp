@@ -6,6 +6,7 @@
 #include "method/method.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
 #include "run/coordinator/steps/rounds.hpp"
+#include "run/coordinator/steps/start_states.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "scheduling/scheduler.hpp"
 
@@ -44,6 +45,7 @@ class StepRounds {
   Rounds* rounds_;
   std::unique_ptr<const method::Objective> objective_;
   bool asks_greedy_;
+  StartStates starts_;
   HeardRewards heard_;
 };
 

@@ -175,6 +175,9 @@ report::MetricRow Steps::train() {
   ++state_->train_steps;
   const auto asked = std::exchange(state_->next, {});
   if (sampling) make_next(request.step + 1, asked, round);
+  const EnvironmentSection& talks = context_->config.environment;
+  if (sampling && talks.start_depth == "success")
+    state_->actions_left = actions_left_after(talks, state_->actions_left, round.reports);
 
   report::MetricRow row{"train", request.step, {report.metrics.begin(), report.metrics.end()}};
   add_choice(row, round, asked);
