@@ -45,7 +45,9 @@ TEST_P(Expert, BeginsWithTheWorkedSolutionAndReachesTheEnd) {
     ASSERT_TRUE(end.correct.has_value());
     ++played, won += *end.correct ? 1 : 0;
     // Chance decides on slippery ice and among machines.
-    if (p.domain != "slippery" && GetParam() != "bandit") EXPECT_TRUE(*end.correct) << p.text;
+    if (p.domain != "slippery" && GetParam() != "bandit") {
+      EXPECT_TRUE(*end.correct) << p.text;
+    }
   }
   EXPECT_GT(won, played / 2);
 }
