@@ -107,7 +107,7 @@ class Graders::Work final : public ProcessLoop::Client {
   template <class... Words>
   void warn(const char* kind, fmt::format_string<Words...> text, Words&&... words) {
     const int times = ++warnings_[kind];
-    if (times <= kMostWarnings)
+    if (listener_.warns && times <= kMostWarnings)
       log_warning("{}{}", fmt::format(text, std::forward<Words>(words)...),
                   times == kMostWarnings ? " (more of this kind are only counted)" : "");
   }
@@ -203,15 +203,18 @@ std::uint64_t Graders::add(std::vector<Sample> samples) {
 std::optional<Graders::Batch> Graders::take() { return work_->queue().take(); }
 Graders::Batch Graders::await() { return work_->queue().await(); }
 
-Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample& sample) {
+Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample& sample,
+                    OnFailure on_failure) {
   std::string errors;
   std::mutex mutex;
   RewardSection alone = section;
   alone.processes = 1;
-  Graders graders(spawner, alone, {.errors = [&](std::size_t, std::string_view bytes) {
-                    const std::lock_guard lock(mutex);
-                    add_to_end(errors, bytes);
-                  }});
+  GraderListener listener{.warns = false};  // what goes wrong is told here
+  listener.errors = [&](std::size_t, std::string_view bytes) {
+    const std::lock_guard lock(mutex);
+    add_to_end(errors, bytes);
+  };
+  Graders graders(spawner, alone, std::move(listener));
   graders.add({sample});
   Verdict verdict = graders.await().second.front();
   const std::lock_guard lock(mutex);
@@ -219,10 +222,10 @@ Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample
       errors.size() == kLongestReason && line + 1 < kLongestReason)
     errors.erase(0, line + 1);  // npos + 1 is 0: the only line stays
   require<ConfigError>(
-      verdict.cause == Cause::replied && !verdict.reply.failed,
+      verdict.cause == Cause::replied && (on_failure == OnFailure::accept || !verdict.reply.failed),
       fmt::format("reward.command ({}) gives no verdict: {}", command_text(section.command),
                   verdict.reply.reason),
-      "it was asked to judge the reference answer of a prompt before anything is trained",
+      "it was asked to judge a reference answer before anything else",
       errors.empty()
           ? "it must write one JSON object a line, with id, score and correct, and flush it (docs/guide/own-reward.md)"
           : fmt::format("it wrote to standard error: {}", errors));
