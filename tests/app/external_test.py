@@ -51,7 +51,7 @@ for line in sys.stdin:
     if MODE.startswith("kept"): kept[number], reply["state"] = state, None
     print(json.dumps(reply), flush=True)
 '''
-LETHAL = {0: "signal 9", 2: "", 3: "not a JSON object", 4: "", 5: "I give up"}  # fate -> a part of the reason
+LETHAL = {0: "signal 9", 2: "", 3: "holds NaN", 4: "", 5: "I give up"}  # fate -> a part of the reason
 
 SHELL = '''# It counts the lines of the conversation: the third action ends it.
 count=0
