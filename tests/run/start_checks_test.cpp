@@ -211,6 +211,16 @@ TEST(StartChecks, SettingsOfAPartThatIsOnAreRead) {
   }
 }
 
+TEST(StartChecks, HelpInThePromptNeedsConversationsThatBeginWithIt) {
+  const std::vector<std::string> on_the_way{"task.name=key_door", "environment.start_depth=random",
+                                            "scheduler.policy=ghpo"};
+  EXPECT_THAT(refusal(on_the_way), HasSubstr("would be shown in place of the help"));
+  auto beginning = on_the_way, without = on_the_way;
+  beginning.push_back("hints.as=beginning"), without.back() = "scheduler.policy=uniform";
+  EXPECT_THAT(refusal(beginning), Not(HasSubstr("in place of the help")));
+  EXPECT_THAT(refusal(without), Not(HasSubstr("in place of the help")));
+}
+
 TEST(StartChecks, ExitsNeedOneRoundOfAnswersOfOneTurn) {
   EXPECT_THAT(refusal({"openings.exit=So"}), Not(HasSubstr("openings.exit")));
   for (const auto& [setting, says] : std::vector<std::pair<std::string, std::string>>{
