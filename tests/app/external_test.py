@@ -2,6 +2,7 @@
 import collections
 import concurrent.futures
 import json
+import re
 import sys
 import threading
 import zlib
@@ -50,7 +51,7 @@ for line in sys.stdin:
     if MODE.startswith("kept"): kept[number], reply["state"] = state, None
     print(json.dumps(reply), flush=True)
 '''
-LETHAL = {0: "signal 9", 2: "", 3: "not a JSON object", 4: "", 5: "I give up"}  # fate -> a part of the reason
+LETHAL = {0: "signal 9", 2: "", 3: "holds NaN", 4: "", 5: "I give up"}  # fate -> a part of the reason
 
 SHELL = '''# It counts the lines of the conversation: the third action ends it.
 count=0
@@ -129,6 +130,19 @@ def failures_cost_their_own_rollouts(harness):
     check(errors and all(path.stat().st_size <= 1 << 20 for path in errors), f"{errors}")
 
 
+def lost_conversations_are_not_rescored(harness):
+    """A lost conversation has no answer: no grader is asked about it, it stays undecided, and the summary counts it."""
+    run = train(harness, "hard_1", *program(harness, "hard"), *HANG, *sets(environment__processes=3))
+    noting, notes = harness.work / "noting.py", harness.work / "noted"
+    noting.write_text(f"import json, sys\nfor line in sys.stdin:\n    asked = json.loads(line)['id']\n    print(asked, file=open({str(notes)!r}, 'a'))\n"
+                      "    print(json.dumps({'id': asked, 'score': 1, 'correct': True}), flush=True)\n")
+    out = harness.succeed("archive", "rescore", run, "--purpose", "train", "--name", "noting", "--command", sys.executable, noting)
+    told = {f"train/{r['step']}/{r['prompt_id']}/{r['draw']}/{r['sample']}": r["finish"] == "lost" for r in rollouts_of(harness, run)}
+    gone = sum(told.values())
+    check(gone > 0 and set(notes.read_text().split()) == {name for name, is_lost in told.items() if not is_lost}, "others were asked than those that have an answer")
+    check(f"lost       {gone} conversations" in out and re.search(rf"all +{len(told)} .* {gone} +\S+\n", out), out)
+
+
 def kept_states_and_many_processes(harness):
     """The policy trains alike whether the program hands out its states or keeps them, and nothing is lost with 64 processes."""
     plain = train(harness, "plain", *program(harness, "plain"), *SURE)
@@ -193,4 +207,4 @@ for line in sys.stdin:
     check("16 of 16 verdicts are undecided" in err, f"the lost conversations are no part of all verdicts\n{err}")
 
 
-main(failures_cost_their_own_rollouts, kept_states_and_many_processes, what_a_process_kept_is_told_again, killed_after_a_loss, in_the_sandbox, all_lost_says_where_to_look)
+main(failures_cost_their_own_rollouts, lost_conversations_are_not_rescored, kept_states_and_many_processes, what_a_process_kept_is_told_again, killed_after_a_loss, in_the_sandbox, all_lost_says_where_to_look)

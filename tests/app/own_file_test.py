@@ -73,8 +73,8 @@ def functions_of_other_trainers_judge(harness):
     answers.write_text(json.dumps({"response": "4", "answer": "4", "extra": {"id": "a", "data_source": "sums", "source": "sums"}}) + "\n")
     check(verdicts("--command", sys.executable, adapter, rewards)[0]["verdict"] == "correct", "a line's \"extra\" does not reach the function")
     for place, said in ((harness.work / "none.py", "there is no file"), (f"{rewards}:nope", "has no function nope; it has compute_score, accuracy")):
-        code, _, err, _ = harness.run("score", answers, "--command", sys.executable, adapter, place)
-        check(code == FAILED and said in err and "Traceback" not in err, f"{place}: {code} {err}")
+        code, out, err, _ = harness.run("score", answers, "--command", sys.executable, adapter, place)
+        check(code == MISCONFIGURED and out == "" and said in err and "Traceback" not in err, f"{place}: {code} {err}")
     (harness.work / "chat.py").write_text("def f(completions, prompts, **more):\n    return [float(c[0]['content'] == '4' and p[0]['role'] == 'user') for c, p in zip(completions, prompts)]\n")
     answers.write_text(json.dumps({"prompt": "2+2?", "response": "4", "answer": "4"}) + "\n")
     chat = verdicts("--command", sys.executable, adapter, f"{harness.work / 'chat.py'}:f", "--chat")  # all words after --command are the program's

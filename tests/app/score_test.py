@@ -112,13 +112,24 @@ def nothing_judged_is_no_success(harness):
     echo.write_text("import json, sys\nfor line in sys.stdin:\n    asked = json.loads(line)\n"
                     "    print(json.dumps({'id': asked['id'], 'score': 1, 'correct': True, 'reason': json.dumps(asked.get('extra'))}), flush=True)\n")
     good = {"response": "1", "answer": "1"}
-    code, out, err, _ = harness.run("score", "-", "--command", "/bin/false", input=lines_of([good, good]))
+    silent = harness.work / "silent.py"
+    silent.write_text("import json, sys\nfor line in sys.stdin:\n    print(json.dumps({'id': json.loads(line)['id'], 'undecided': True, 'failed': True}), flush=True)\n")
+    code, out, err, _ = harness.run("score", "-", "--command", sys.executable, silent, input=lines_of([good, good]))
     check(code == 3 and [row["verdict"] for row in verdicts(out)] == ["undecided"] * 2 and "none of the 2 responses got a verdict" in err, f"{code} {out} {err}")
     code, out, err, _ = harness.run("score", "-", "--verifier", "math", input="\n \n")
     check(code == 2 and out == "" and "- holds no line to score" in err, f"{code} {err}")
     rows = [good | {"id": "a", "source": "sums"}, good | {"id": "a", "extra": {"line": 7}}, good]
     said = [row["reason"] for row in verdicts(harness.succeed("score", "-", "--command", sys.executable, echo, input=lines_of(rows)))]
     check([json.loads(reason) for reason in said] == [{"id": "a", "source": "sums"}, {"line": 7}, None], f"{said}")
+
+
+def a_program_that_cannot_work_is_told_once(harness):
+    """Not as a verdict on each line: what is missing, and where it was looked for."""
+    good = lines_of([{"response": "1", "answer": "1"}] * 3)
+    for command, said in ((["/bin/false"], "the command ended with status 1"), ([sys.executable, "none.py"], "none.py': [Errno 2]"), (["./none"], "check that ./none is there"),
+                          (["/bin/cat"], 'it has no "score"')):
+        code, out, err, _ = harness.run("score", "-", "--command", *command, input=good)
+        check(code == 2 and out == "" and said in err and err.count("rollcall: ") == 1 and "warning" not in err, f"{command}: {code} {out} {err}")
 
 
 class Server:
@@ -187,4 +198,4 @@ def serving_refused(harness):
     check(server.returncode == 0 and not err, f"a reader that went away: exit code {server.returncode}, {err}")
 
 
-main(serving, serving_in_order, serving_refused, mathematics, nothing_judged_is_no_success, other_rows, long_numbers, order, errors)
+main(serving, serving_in_order, serving_refused, mathematics, nothing_judged_is_no_success, a_program_that_cannot_work_is_told_once, other_rows, long_numbers, order, errors)

@@ -213,5 +213,36 @@ TEST(Processes, ACommandIsTriedBeforeTheRun) {
   EXPECT_THROW(try_command(spawner, forks, {}), ConfigError) << "nothing to fork in";
 }
 
+/// Help in the prompt reaches the policy only where the program shows the prompt it was given.
+TEST(Processes, ACommandThatHidesHelpIsRefused) {
+  reward::Spawner spawner("environment.command");
+  const auto said = [&](const char* text) {
+    RunConfig made;
+    made.environment.command = {"/bin/sh", "-c", R"(
+while read -r line; do
+  id=${line#*'"id":"'}; id=${id%%'"'*}; prompt=${line#*'"prompt":"'}; prompt=${prompt%%'"'*}
+  case $line in *'"op":"close"'*) continue ;; esac
+  case $1 in prompt) text=$prompt ;; *) text=$1 ;; esac
+  printf '{"id":"%s","state":0,"text":"%s"}\n' "$id" "$text"
+done
+)",
+                                "sh", text};
+    made.environment.processes = 1, made.environment.timeout_s = 20;
+    Prompt plain, helped;
+    plain.text = "Count.", helped.text = "Count. Hint: 1";
+    try {
+      try_command(spawner, made, plain, &helped);
+      return std::string();
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(said("prompt"), "");
+  EXPECT_EQ(said(""), "") << "an empty text leaves the prompt as it is";
+  EXPECT_NE(said("Say a number.").find("begins a prompt with help as it does without: \"Say a"),
+            std::string::npos)
+      << said("Say a number.");
+}
+
 }  // namespace
 }  // namespace rollcall::environment

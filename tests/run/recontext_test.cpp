@@ -167,6 +167,41 @@ TEST_F(RecontextTest, WhatWasSampledBehindHelpIsAskedWithoutIt) {
   EXPECT_THAT(questions(column::unhinted_logprob, batch), IsEmpty()) << "there was no help";
 }
 
+/// Help that begins an answer is left out of the context, whether it trains or not.
+TEST_F(RecontextTest, ABeginningThatWasGivenAsHelpIsLeftOut) {
+  context.texts.hints.as = "beginning";
+  StepBatch batch = conversation("no");
+  Group& group = batch.groups[0];
+  group.from = {.kind = DerivedKind::hint, .parent = {7, {1}, 0}, .tier = 1};
+  const Tokens help = PromptBook(context.texts, {}).given(Purpose::train, group.id, group.from);
+  ASSERT_THAT(help, testing::Not(IsEmpty()));
+  const auto begin = [&](StepBatch of, Role role, const Tokens& told) {
+    for (Rollout& rollout : of.groups[0].rollouts) {
+      rollout.turns.insert(rollout.turns.begin() + 1, turn(role, told));
+      rollout.facts.resize(rollout.turns.size());
+      if (role == Role::policy) rollout.facts[1].flags = turn_flag::given;
+    }
+    return of;
+  };
+  const auto untrained = questions(column::unhinted_logprob, begin(batch, Role::environment, help)),
+             trained = questions(column::unhinted_logprob, begin(batch, Role::policy, help));
+  ASSERT_THAT(untrained, SizeIs(3)) << "one for each action";
+  ASSERT_THAT(trained, SizeIs(3));
+  for (std::size_t q = 0; q < 3; ++q) {
+    EXPECT_EQ(untrained[q].context, trained[q].context);
+    EXPECT_EQ(untrained[q].target, trained[q].target);
+  }
+  EXPECT_EQ(untrained[0].context, prompt(1));
+  EXPECT_EQ(untrained[0].target, tokens("ab"));
+  EXPECT_EQ(untrained[1].context, joined({prompt(1), tokens("ab"), told(tokens("ab"), "no")}));
+  EXPECT_EQ(untrained[1].place, tokens("ab").size()) << "tokens that do not train have no place";
+  EXPECT_EQ(trained[1].place, help.size() + tokens("ab").size());
+  const auto guided = questions(column::unhinted_logprob,
+                                begin(batch, Role::environment, joined({tokens("c"), help})));
+  ASSERT_THAT(guided, SizeIs(3)) << "what a guide began with before the help stays";
+  EXPECT_EQ(guided[0].context, joined({prompt(1), tokens("c")}));
+}
+
 /// A command may begin a conversation with words of its own, in which no help was shown.
 TEST_F(RecontextTest, WhatACommandSaysInPlaceOfTheQuestionStays) {
   context.config.environment.name.clear(), context.config.environment.command = {"a program"};

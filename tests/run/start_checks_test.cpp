@@ -137,6 +137,10 @@ TEST(StartChecks, SettingsThatNothingReadsAreRefused) {
       {{"environment.name=retry", "sft.turns=1"},
        "sft.turns is set, but no conversation of an expert is learnt"},
       {{"environment.unforked=2"}, "environment.unforked is set, but environment.forks is empty"},
+      {{"scheduler.policy=uniform", "train.rollouts_per_prompt=8", "scheduler.max_rollouts=16"},
+       "scheduler.max_rollouts is set, but the scheduler gives every prompt"},
+      {{"scheduler.policy=dapo", "train.rollouts_per_prompt=8", "scheduler.min_rollouts=4"},
+       "scheduler.min_rollouts is set, but the scheduler gives every prompt"},
       {{"openings.as=prompt"}, "openings.as is set, but openings.texts is empty"},
       {{"hints.as=beginning"}, "hints.as is set, but no round of the scheduler asks again"},
       {{"second_pass.of=every"},
@@ -195,12 +199,26 @@ TEST(StartChecks, SettingsOfAPartThatIsOnAreRead) {
            {"second_pass.buffer=0.5", "second_pass.buffer_size=2",
             "second_pass.refinement={response}"},
            {"openings.texts=[\"Well\"]", "openings.as=prompt"},
+           {"scheduler.policy=knapsack", "scheduler.min_rollouts=4", "scheduler.max_rollouts=16"},
+           {"scheduler.policy=xrpo", "scheduler.min_rollouts=4", "scheduler.max_rollouts=16"},
+           {"train.rollouts_per_prompt=4", "scheduler.policy=uniform", "scheduler.min_rollouts=4",
+            "scheduler.max_rollouts=4"},
        }) {
     const std::string said = refusal(settings);
     for (std::size_t i = 1; i < settings.size(); ++i)
       EXPECT_THAT(said,
                   Not(HasSubstr(settings[i].substr(0, settings[i].find('=')) + " is set, but")));
   }
+}
+
+TEST(StartChecks, HelpInThePromptNeedsConversationsThatBeginWithIt) {
+  const std::vector<std::string> on_the_way{"task.name=key_door", "environment.start_depth=random",
+                                            "scheduler.policy=ghpo"};
+  EXPECT_THAT(refusal(on_the_way), HasSubstr("would be shown in place of the help"));
+  auto beginning = on_the_way, without = on_the_way;
+  beginning.push_back("hints.as=beginning"), without.back() = "scheduler.policy=uniform";
+  EXPECT_THAT(refusal(beginning), Not(HasSubstr("in place of the help")));
+  EXPECT_THAT(refusal(without), Not(HasSubstr("in place of the help")));
 }
 
 TEST(StartChecks, ExitsNeedOneRoundOfAnswersOfOneTurn) {

@@ -117,6 +117,7 @@ class Rescoring {
   }
   const std::vector<io::Rescored>& all() const { return all_; }
   const std::map<std::int32_t, Agreement>& levels() const { return levels_; }
+  std::uint64_t lost() const { return lost_; }  ///< rollouts that nobody was asked about
 
  private:
   struct Waiting {
@@ -137,21 +138,25 @@ class Rescoring {
     std::vector<Score> scores;
     const reward::Grader& by =
         verdicts_ && kind_of(prompt.id) == DerivedKind::verdict ? *verdicts_ : judge_;
-    for (const auto& [response, finished] : group.responses) {
-      scores.push_back(by.score(prompt, response, finished));
+    for (std::size_t i = 0; i < group.responses.size(); ++i) {
+      const auto& [response, finished] = group.responses[i];
+      scores.push_back(group.lost[i] ? Score{} : by.score(prompt, response, finished));
       scores.back().components.resize(judge_.components().size(), 0.0);
     }
     keep(group, std::move(scores));
   }
   void ask(const io::ArchivedGroup& g, Waiting group) {
     std::vector<reward::Sample> samples;
-    for (std::size_t i = 0; i < group.responses.size(); ++i)
+    for (std::size_t i = 0; i < group.responses.size(); ++i) {
+      if (group.lost[i]) continue;
       samples.push_back(
           {fmt::format("{}/{}/{}/{}/{}", io::text_of(g.purpose), g.step, g.group.id.prompt.value,
                        g.group.id.draw, g.group.rollouts[i].sample),
            g.prompt.text, group.responses[i].first, g.prompt.answer, g.prompt.extra});
+    }
+    if (samples.empty()) return keep(group, std::vector<Score>(group.responses.size()));
     if (!graders_) {
-      auto first = samples.at(0);
+      auto first = samples.front();
       first.response = text::first_accepted(first.answer);
       try_command(*spawner_, section_, first);
       graders_.emplace(*spawner_, section_);
@@ -161,17 +166,20 @@ class Rescoring {
   }
   void settle(const reward::Graders::Batch& batch) {
     const auto group = waiting_.extract(batch.first);
-    std::vector<Score> scores;
-    for (std::size_t i = 0; i < batch.second.size(); ++i) {
-      const auto& [response, finished] = group.mapped().responses[i];
-      scores.push_back(judge_.score(batch.second[i].reply, response, finished));
-      scores.back().clock_ended = reward::has_ended_the_judging(batch.second[i]);
+    const Waiting& asked = group.mapped();
+    std::vector<Score> scores(asked.responses.size());
+    auto verdict = batch.second.begin();
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      if (asked.lost[i]) continue;
+      const auto& [response, finished] = asked.responses[i];
+      scores[i] = judge_.score(verdict->reply, response, finished);
+      scores[i].clock_ended = reward::has_ended_the_judging(*verdict++);
     }
-    keep(group.mapped(), std::move(scores));
+    keep(asked, std::move(scores));
   }
   void ask_model(const io::ArchivedGroup& g, Waiting group) {
     for (std::size_t i = 0; i < group.responses.size(); ++i)
-      if (is_asked(group.before[i]))
+      if (is_asked(group, i))
         questions_.push_back(
             model_->model().tokens({g.prompt.text, group.responses[i].first, g.prompt.answer}));
     asked_.push_back(std::move(group));
@@ -183,14 +191,15 @@ class Rescoring {
     auto next = judgements.begin();
     for (const Waiting& group : asked_) {
       std::vector<Score> scores;
-      for (const Score& before : group.before)
-        scores.push_back(score_of(is_asked(before) ? *next++ : run::Judgement{}, before.correct));
+      for (std::size_t i = 0; i < group.before.size(); ++i)
+        scores.push_back(
+            score_of(is_asked(group, i) ? *next++ : run::Judgement{}, group.before[i].correct));
       keep(group, std::move(scores));
     }
     questions_.clear(), asked_.clear();
   }
-  bool is_asked(const Score& before) const {
-    return model_->section().asked == "all" || before.correct;
+  bool is_asked(const Waiting& group, std::size_t i) const {
+    return !group.lost[i] && (model_->section().asked == "all" || group.before[i].correct);
   }
   /// A reward model's score is not a verdict, so the stored verdict is kept.
   Score score_of(const run::Judgement& judgement, bool was_correct) const {
@@ -204,10 +213,12 @@ class Rescoring {
   void keep(const Waiting& group, std::vector<Score> scores) {
     for (std::size_t i = 0; i < scores.size(); ++i) {
       // There is no answer to judge.
-      if (group.lost[i])
-        scores[i] = {.components = std::vector<double>(scores[i].components.size()),
+      if (group.lost[i]) {
+        scores[i] = {.components = std::vector<double>(all_[group.purpose].component_names.size()),
                      .undecided = true,
                      .reason = group.before[i].reason};
+        ++lost_;
+      }
       levels_[group.level].add(group.before[i], scores[i]);
     }
     all_[group.purpose].groups[group.group].scores = std::move(scores);
@@ -219,6 +230,7 @@ class Rescoring {
   std::vector<io::Rescored> all_;  ///< one entry per purpose, with its groups in the archive's
                                    ///< order
   std::map<std::int32_t, Agreement> levels_;
+  std::uint64_t lost_ = 0;
   std::map<std::uint64_t, Waiting> waiting_;  ///< groups whose verdicts the command has not given,
                                               ///< by number of the batch
   std::optional<reward::Spawner> spawner_;
@@ -320,6 +332,11 @@ ExitCode rescore(Flags flags) {
   io::write_rescored(flags.run, flags.name, rescoring.all(), who(flags, judge), written);
   Output out;
   out.write(table_of(rescoring.levels()));
+  if (rescoring.lost() > 0)
+    out.write(
+        fmt::format("\nlost       {} conversations without an answer, which nobody was asked "
+                    "about: undecided, as before\n",
+                    rescoring.lost()));
   out.write(visible_format("\nverdicts   {}\n", folder.string()));
   out.finish();
   return ExitCode::done;
@@ -353,7 +370,8 @@ void add_rescore(Command command) {
   verb.footer(
       "The table counts rollouts that are correct by both verdicts, by the stored one only, by the "
       "new one only, and by neither; agreement is the share of "
-      "both and neither among those that the new judge decided.\n"
+      "both and neither among those that the new judge decided. Lost conversations stay undecided "
+      "and are not judged. Answers that have no verdict are judged like others.\n"
       "Exit codes: 0 all verdicts are written, whatever they agree on; 2 misconfigured; 3 failed. "
       "Nothing is written before the last verdict.");
   verb.runs([flags] { return rescore(*flags); });

@@ -13,6 +13,7 @@
 #include "base/text/json.hpp"
 #include "reward/command/graders.hpp"
 #include "reward/verifier.hpp"
+#include "text/answer/accepted_answers.hpp"
 
 #include <fmt/format.h>
 
@@ -91,24 +92,46 @@ std::string graded_line(const reward::Verdict& verdict,
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Gives the lines up to the first that has an error to the command's processes, in one batch.
-void grade_all(reward::Graders& graders, std::vector<Line>& lines, const ScoreFlags& flags) {
-  std::vector<reward::Sample> samples;
-  try {
-    for (const Line& line : lines) {
-      const auto [prompt, response, extra] = answered(line, flags.file);
-      samples.push_back({fmt::format("score/0/{}/0/0", line.number), prompt.text, response,
-                         prompt.answer, extra});
+/// A program that judges, with its processes.
+class Program {
+ public:
+  explicit Program(const ScoreFlags& flags) : flags_(flags) {}
+
+  /// Gives the lines up to the first that has an error to the processes, in one batch.
+  void grade(std::vector<Line>& lines) {
+    std::vector<reward::Sample> samples;
+    try {
+      for (const Line& line : lines) {
+        const auto [prompt, response, extra] = answered(line, flags_.file);
+        samples.push_back({fmt::format("score/0/{}/0/0", line.number), prompt.text, response,
+                           prompt.answer, extra});
+      }
+    } catch (...) {
+      lines[samples.size()].fault = std::current_exception();
     }
-  } catch (...) {
-    lines[samples.size()].fault = std::current_exception();
+    if (samples.empty()) return;
+    if (!graders_) start(samples.front());
+    graders_->add(std::move(samples));
+    const auto verdicts = graders_->await().second;
+    for (std::size_t n = 0; n < verdicts.size(); ++n)
+      lines[n].verdict = graded_line(verdicts[n], flags_.reward.components);
   }
-  if (samples.empty()) return;
-  graders.add(std::move(samples));
-  const auto verdicts = graders.await().second;
-  for (std::size_t n = 0; n < verdicts.size(); ++n)
-    lines[n].verdict = graded_line(verdicts[n], flags.reward.components);
-}
+
+ private:
+  /// A program that is not there, or whose own files are not, would fail on every line.
+  void start(reward::Sample first) {
+    first.response = text::first_accepted(first.answer);
+    (void)try_command(spawner_, flags_.reward, first, reward::OnFailure::accept);
+    graders_.emplace(spawner_, flags_.reward,
+                     reward::GraderListener{.errors = [](std::size_t, std::string_view bytes) {
+                       std::cerr << visible_lines(bytes);
+                     }});
+  }
+
+  const ScoreFlags& flags_;
+  reward::Spawner spawner_;
+  std::optional<reward::Graders> graders_;
+};
 
 /// Grades the lines with a verifier. Each thread takes the next line, and the output has the order
 /// of the input.
@@ -205,11 +228,8 @@ ExitCode run(const ScoreFlags& flags) {
     return filter(flags, [&](std::vector<Line>& lines) { judge_all(judge, lines, flags); });
   }
   if (!flags.reward.command.empty()) {
-    reward::Spawner spawner;
-    reward::Graders graders(
-        spawner, flags.reward,
-        {.errors = [](std::size_t, std::string_view bytes) { std::cerr << visible_lines(bytes); }});
-    return filter(flags, [&](std::vector<Line>& lines) { grade_all(graders, lines, flags); });
+    Program program(flags);
+    return filter(flags, [&](std::vector<Line>& lines) { program.grade(lines); });
   }
   start_sandbox(reward::find_verifier(flags.verifier),
                 {.workers = std::int64_t(flags.judge.threads)});

@@ -3,6 +3,7 @@
 
 #include "base/errors/nearest.hpp"
 #include "base/text/json.hpp"
+#include "reward/command/json_line.hpp"
 #include "reward/command/message.hpp"
 #include "text/answer/accepted_answers.hpp"
 #include "text/answer/answer_text.hpp"
@@ -11,18 +12,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace rollcall::environment {
 namespace {
 
 using nlohmann::json;
-constexpr std::size_t kShown = 80;  // bytes of a wrong line that a message shows
+constexpr std::size_t kShown = 80;  // bytes of a name that a message shows
 constexpr int kDeepest = 100;       // objects and lists within each other; JSON's writer recurses
-
-/// A line as a message can show it: printable ASCII and whole characters of valid UTF-8.
-std::string shown(std::string_view line) {
-  return json(text::cut(line, kShown)).dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 std::string to_line(const json& object) {
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
@@ -138,21 +135,14 @@ Parsed parse_answer(std::string_view line, const std::vector<std::string>& compo
   Parsed parsed;
   if (is_too_deep(line)) {
     parsed.fault = fmt::format("its answer has more than {} lists or objects within each other: {}",
-                               kDeepest, shown(line));
+                               kDeepest, reward::shown_line(line));
     return parsed;
   }
-  const json object = json::parse(line, nullptr, false);
-  if (object.is_discarded() || !object.is_object()) {
-    parsed.fault = fmt::format("its answer is not a JSON object: {}", shown(line));
-    return parsed;
-  }
-  const auto id = object.find("id");
-  if (id == object.end() || !id->is_string()) {
-    parsed.fault = fmt::format("its answer has no \"id\" that is a text: {}", shown(line));
-    return parsed;
-  }
-  parsed.id = id->get<std::string>();
-  if (const std::string wrong = read_answer(object, components, parsed.answer); !wrong.empty()) {
+  reward::JsonLine read = reward::read_json_line(line, "answer");
+  parsed.id = std::move(read.id), parsed.fault = std::move(read.fault);
+  if (!parsed.fault.empty()) return parsed;
+  if (const std::string wrong = read_answer(read.object, components, parsed.answer);
+      !wrong.empty()) {
     parsed.answer = {};
     parsed.fault = fmt::format("its answer cannot be used: {}", wrong);
   }

@@ -61,9 +61,4 @@ void Post::wake() const {
   (void)!::write(wake_.fd(), &one, sizeof one);
 }
 
-void Post::clear_wake() {
-  std::uint64_t times = 0;
-  (void)!::read(wake_.fd(), &times, sizeof times);
-}
-
 }  // namespace rollcall::environment

@@ -40,9 +40,8 @@ class Post {
   void deliver(const std::string& id, Answer answer);
   /// From now on ask() throws this exception, and so do the queues of what waits for an answer.
   void fail(std::exception_ptr failure);
-  /// A file descriptor that is readable after ask(), close() or end(), until clear_wake().
+  /// A file descriptor that is readable after ask(), close() or end(), until it is read.
   int wake_fd() const { return wake_.fd(); }
-  void clear_wake();
 
  private:
   void wake() const;

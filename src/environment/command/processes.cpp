@@ -1,20 +1,17 @@
-// The thread that polls the pipes of all processes and carries out what dispatch decides.
+// Conversations as requests of a process loop, and what the answers say of them.
 #include "environment/command/processes.hpp"
 
 #include "base/errors/log.hpp"
-#include "base/time/attended_clock.hpp"
 #include "environment/command/lines_of_talk.hpp"
 #include "environment/command/message.hpp"
 #include "environment/command/post.hpp"
-#include "reward/command/child_pipes.hpp"
-#include "reward/command/dispatch.hpp"
+#include "reward/command/process_loop.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <map>
 #include <thread>
@@ -24,10 +21,9 @@
 namespace rollcall::environment {
 namespace {
 
-using reward::Cause, reward::Ticket, reward::ChildPipes;
+using reward::Cause, reward::Ticket, reward::ProcessLoop;
 
-constexpr double kSuspended_s = 1.0;   // a wait that takes longer means that the job was suspended
-constexpr int kGrace_ms = 500;         // for a process to end after its output did
+constexpr int kPieces = 1;             // read from a process at a time
 constexpr std::size_t kMostOpen = 64;  // conversations that wait for one process at a time
 constexpr int kMostStrays = 100;       // answers of a process that nobody waits for
 constexpr auto kForLastLines = std::chrono::milliseconds(50);  // to read that conversations end
@@ -54,19 +50,24 @@ class LostLog {
   std::size_t unsaid_ = 0;
 };
 
-class Processes final : public Partner {
+/// Requests to any process, as many at a time as conversations wait for it.
+reward::Dispatch dispatch_for(const EnvironmentSection& section) {
+  auto dispatch = reward::make_dispatch(std::size_t(section.processes), section.timeout_s, 0);
+  dispatch.most_open = kMostOpen;
+  dispatch.starting_at_once = std::max(1U, std::thread::hardware_concurrency());
+  return dispatch;
+}
+
+class Processes final : public Partner, private ProcessLoop::Client {
  public:
   Processes(reward::Spawner& spawner, const EnvironmentSection& section, CommandListener listener)
-      : spawner_(spawner),
-        section_(section),
+      : section_(section),
         listener_(std::move(listener)),
         traits_(traits_of(section)),
-        dispatch_(reward::make_dispatch(std::size_t(section.processes), section.timeout_s, 0)),
-        running_(std::size_t(section.processes)) {
-    dispatch_.most_open = kMostOpen;
-    dispatch_.starting_at_once = std::max(1U, std::thread::hardware_concurrency());
-    thread_ = std::thread([this] { run(); });
-  }
+        running_(std::size_t(section.processes)),
+        loop_(*this, spawner, {section.command, post_.wake_fd(), kPieces, "answer"},
+              dispatch_for(section)),
+        thread_([this] { loop_.run(); }) {}
   ~Processes() override {
     post_.end();
     thread_.join();
@@ -82,9 +83,8 @@ class Processes final : public Partner {
   std::int64_t take_restarts() override { return lives_.restarts.exchange(0); }
 
  private:
-  /// A process that runs. Processes that take its place have other lives.
+  /// What a process that runs was asked. Processes that take its place have other lives.
   struct Running {
-    ChildPipes pipes;
     std::uint64_t life = 0;
     std::map<std::string, Ticket> asked{};  ///< by id of the conversation
     int strays = 0;
@@ -114,66 +114,48 @@ class Processes final : public Partner {
     std::optional<double> first_s{};  ///< when a process was given it for the first time
   };
 
-  void run();
-  bool admit();  ///< takes what was asked and closed; returns false if it is time to end
+  bool admit() override;
   void admit(LinesOfTalk lines);
   void admit(const std::string& closed);
-  void wait();
-  void read_output(std::size_t process);
-  /// Returns false if the process was ended because of the line.
-  bool handle_line(std::size_t process, const std::string& line);
-  bool handle_answer(std::size_t process, Ticket ticket, Answer answer);  ///< likewise
-  void send(std::size_t process, Ticket ticket);
-  void forget(std::size_t process);  ///< the process is ended, or will not run any longer
-  void fail(std::size_t process, Cause cause, const std::string& how);
-  void handle(decltype(reward::Event::what) what);
-  void settle(const reward::action::Settle& settled);
+  void started(std::size_t process) override { running_[process] = {lives_.next(process)}; }
+  void send(std::size_t process, Ticket ticket) override;
+  bool handle_line(std::size_t process, const std::string& line) override;
+  /// Returns false if the process was ended because of the answer.
+  bool handle_answer(std::size_t process, Ticket ticket, Answer answer);
+  void heard_errors(std::size_t process, std::string_view bytes) override {
+    if (listener_.errors) listener_.errors(process, bytes);
+  }
+  void ended(std::size_t process) override;
+  void settle(const reward::action::Settle& settled) override;
+  void before_end() override;
+  void fail(std::exception_ptr failure) override { post_.fail(std::move(failure)); }
+  bool lives(std::size_t process, std::uint64_t life) const {
+    return loop_.runs(process) && running_[process].life == life;
+  }
   bool lives(const Known& known) const {
-    return known.home && running_[known.home->first] &&
-           running_[known.home->first]->life == known.home->second;
+    return known.home && lives(known.home->first, known.home->second);
   }
 
-  reward::Spawner& spawner_;
   EnvironmentSection section_;
   CommandListener listener_;
   Traits traits_;
   Post post_;
 
   // of the thread:
-  AttendedClock clock_{kSuspended_s};
-  reward::Dispatch dispatch_;
-  std::vector<std::optional<Running>> running_;  ///< [processes]
+  std::vector<Running> running_;  ///< [processes]
   Lives lives_;
   std::map<std::string, Known> known_;
   std::map<Ticket, Request> requests_;
   LostLog lost_;
+  ProcessLoop loop_;
   std::thread thread_;
 };
 
-void Processes::run() {
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);  // stop signals are for the main thread, and
-                                                  // SIGPIPE for nobody
-  try {
-    while (admit()) {
-      wait();
-      for (std::size_t process = 0; process < running_.size(); ++process) {
-        if (running_[process] && running_[process]->pipes.has_to_write())
-          running_[process]->pipes.write();
-        if (running_[process]) read_output(process);
-      }
-      handle(reward::event::Passed{});
-    }
-    bool said = false;
-    for (const auto& [id, known] : known_)
-      if (lives(known)) running_[known.home->first]->pipes.send(close_line(id)), said = true;
-    if (said) std::this_thread::sleep_for(kForLastLines);
-    for (auto& running : running_)
-      if (running) spawner_.end(running->pipes.child().pid);
-  } catch (...) {
-    post_.fail(std::current_exception());
-  }
+void Processes::before_end() {
+  bool said = false;
+  for (const auto& [id, known] : known_)
+    if (lives(known)) loop_.send(known.home->first, close_line(id)), said = true;
+  if (said) std::this_thread::sleep_for(kForLastLines);
 }
 
 bool Processes::admit() {
@@ -185,11 +167,12 @@ bool Processes::admit() {
 
 void Processes::admit(LinesOfTalk lines) {
   Known& known = known_[lines.id()];
-  const Ticket ticket = dispatch_.next;
+  const Ticket ticket = loop_.dispatch().next;
   known.ticket = ticket;
   const bool goes_home = !lines.has_state() && lives(known);
   requests_.emplace(ticket, Request{std::move(lines)});
-  handle(reward::event::Added{1, {goes_home ? std::optional(known.home->first) : std::nullopt}});
+  loop_.handle(
+      reward::event::Added{1, {goes_home ? std::optional(known.home->first) : std::nullopt}});
 }
 
 void Processes::admit(const std::string& closed) {
@@ -197,60 +180,30 @@ void Processes::admit(const std::string& closed) {
   if (entry.empty()) return;
   const Known& known = entry.mapped();
   if (!known.ticket) {
-    if (lives(known)) running_[known.home->first]->pipes.send(close_line(closed));
+    if (lives(known)) loop_.send(known.home->first, close_line(closed));
     return;
   }
   requests_.at(*known.ticket).dropped = true;
-  handle(reward::event::Dropped{*known.ticket});
-  for (const auto& running : running_)
-    if (running && running->asked.contains(closed)) return;  // its answer is awaited
+  loop_.handle(reward::event::Dropped{*known.ticket});
+  for (const Running& running : running_)
+    if (running.asked.contains(closed)) return;  // its answer is awaited
   requests_.erase(*known.ticket);
 }
 
-void Processes::wait() {
-  std::vector<const ChildPipes*> processes;
-  for (const auto& running : running_) processes.push_back(running ? &running->pipes : nullptr);
-  reward::wait_for(post_.wake_fd(), processes, next_deadline_s(dispatch_) - clock_.seconds());
-  post_.clear_wake();
-}
-
-void Processes::read_output(std::size_t process) {
-  ChildPipes& pipes = running_[process]->pipes;
-  const auto errors = [&](std::string_view bytes) {
-    if (listener_.errors) listener_.errors(process, bytes);
-  };
-  pipes.read_errors(errors);
-  const bool open = pipes.read(1);
-  while (const auto line = pipes.lines().next())
-    if (!handle_line(process, *line)) return;
-  if (pipes.lines().too_long())
-    return fail(process, Cause::malformed,
-                fmt::format("its answer is longer than {} bytes", kLongestAnswer));
-  if (open) return;
-  pipes.read_errors(errors);
-  const std::string ended = spawner_.end(pipes.child().pid, kGrace_ms);
-  forget(process);
-  handle(reward::event::Failed{
-      process, Cause::died,
-      ended.empty() ? "the command closed its output" : "the command " + ended});
-}
-
 bool Processes::handle_line(std::size_t process, const std::string& line) {
-  Running& running = *running_[process];
+  Running& running = running_[process];
   Parsed parsed = parse_answer(line, section_.components);
   if (const auto asked = running.asked.find(parsed.id); asked != running.asked.end()) {
-    if (!parsed.fault.empty()) return fail(process, Cause::malformed, parsed.fault), false;
+    if (!parsed.fault.empty()) return loop_.fail(process, parsed.fault), false;
     return handle_answer(process, asked->second, std::move(parsed.answer));
   }
-  if (parsed.id.empty() && !parsed.fault.empty())
-    return fail(process, Cause::malformed, parsed.fault), false;
+  if (parsed.id.empty() && !parsed.fault.empty()) return loop_.fail(process, parsed.fault), false;
   if (++running.strays <= kMostStrays) return true;
-  return fail(process, Cause::malformed, "it answers conversations that are not open, without end"),
-         false;
+  return loop_.fail(process, "it answers conversations that are not open, without end"), false;
 }
 
 bool Processes::handle_answer(std::size_t process, Ticket ticket, Answer answer) {
-  Running& running = *running_[process];
+  Running& running = running_[process];
   Request& request = requests_.at(ticket);
   const std::string id = request.lines.id();
   const bool goes_on = !answer.done && answer.loss == Loss::none;
@@ -258,15 +211,15 @@ bool Processes::handle_answer(std::size_t process, Ticket ticket, Answer answer)
   if (known != known_.end() && goes_on) {
     auto& keeps = known->second.keeps_state;
     if (keeps.value_or(!answer.state) != !answer.state)
-      return fail(process, Cause::malformed,
-                  "it hands out the state of a conversation at one time and not at another"),
+      return loop_.fail(process,
+                        "it hands out the state of a conversation at one time and not at another"),
              false;
     keeps = !answer.state;
   }
   if (request.line + 1 < request.lines.count() && !request.dropped && answer.loss == Loss::none) {
     if (request.lines.was_said(request.line, answer)) {
-      running.pipes.send(request.lines.line(++request.line));
-      handle(reward::event::Heard{process, ticket});
+      loop_.send(process, request.lines.line(++request.line));
+      loop_.handle(reward::event::Heard{process, ticket});
       return true;
     }
     answer = {.reason = fmt::format(
@@ -275,55 +228,34 @@ bool Processes::handle_answer(std::size_t process, Ticket ticket, Answer answer)
   }
   const bool was_kept = request.line > 0 && !request.lines.has_state(),
              is_kept = !answer.state && (goes_on || was_kept);
-  if (is_kept && request.dropped) running.pipes.send(close_line(id));
+  if (is_kept && request.dropped) loop_.send(process, close_line(id));
   if (is_kept && known != known_.end()) known->second.home = {process, running.life};
   request.answer = std::move(answer);
   running.asked.erase(id);
   const bool dropped = request.dropped;
   const std::uint64_t life = running.life;
-  handle(reward::event::Replied{process, {}, ticket});
+  loop_.handle(reward::event::Replied{process, {}, ticket});
   if (dropped) requests_.erase(ticket);
-  return running_[process] && running_[process]->life == life;
+  return lives(process, life);
 }
 
 void Processes::send(std::size_t process, Ticket ticket) {
   Request& request = requests_.at(ticket);
-  Running& running = *running_[process];
+  Running& running = running_[process];
   const Known& known = known_.at(request.lines.id());
   const bool is_home = lives(known) && known.home->first == process;
   request.line = request.lines.has_state() || is_home ? request.lines.count() - 1 : 0;
-  if (!request.first_s) request.first_s = clock_.seconds();
+  if (!request.first_s) request.first_s = loop_.seconds();
   running.asked[request.lines.id()] = ticket;
-  running.pipes.send(request.lines.line(request.line));
+  loop_.send(process, request.lines.line(request.line));
 }
 
-void Processes::forget(std::size_t process) {
-  if (!running_[process]) return;
-  for (const auto& [id, ticket] : running_[process]->asked)
+void Processes::ended(std::size_t process) {
+  for (const auto& [id, ticket] : running_[process].asked)
     if (const auto request = requests_.find(ticket);
         request != requests_.end() && request->second.dropped)
       requests_.erase(request);
-  running_[process].reset();
-}
-
-void Processes::fail(std::size_t process, Cause cause, const std::string& how) {
-  handle(reward::event::Failed{process, cause, how});
-}
-
-void Processes::handle(decltype(reward::Event::what) what) {
-  for (const auto& decided : advance(dispatch_, {clock_.seconds(), std::move(what)})) {
-    if (const auto* start = std::get_if<reward::action::Start>(&decided)) {
-      running_[start->process].emplace(
-          Running{ChildPipes(spawner_.start(section_.command)), lives_.next(start->process)});
-    } else if (const auto* sent = std::get_if<reward::action::Send>(&decided)) {
-      send(sent->process, sent->ticket);
-    } else if (const auto* end = std::get_if<reward::action::End>(&decided)) {
-      if (running_[end->process]) spawner_.end(running_[end->process]->pipes.child().pid);
-      forget(end->process);
-    } else {
-      settle(std::get<reward::action::Settle>(decided));
-    }
-  }
+  running_[process] = {};
 }
 
 void Processes::settle(const reward::action::Settle& settled) {
@@ -338,7 +270,7 @@ void Processes::settle(const reward::action::Settle& settled) {
   Answer answer = cause == Cause::replied ? std::move(request.answer)
                                           : Answer{.reason = why(), .loss = loss_of(cause)};
   if (answer.loss != Loss::none) {
-    const double now_s = clock_.seconds();
+    const double now_s = loop_.seconds();
     lost_.add(now_s, request.lines.id() + " " + request.lines.where(),
               cause == Cause::clock
                   ? fmt::format("{}, {:.0f} s after it was first asked", answer.reason,

@@ -30,7 +30,10 @@ std::unique_ptr<Partner> make_processes(reward::Spawner& spawner, const RunConfi
 std::unique_ptr<Partner> make_confined(const RunConfig& config);
 
 /// Plays one conversation with actions of no meaning, and throws ConfigError, with what the command
-/// wrote to standard error, where it does not answer as it must.
-void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt& prompt);
+/// wrote to standard error, where it does not answer as it must. `helped`: the prompt with help in
+/// its text, or null. Where the command begins it with the words that it has for the prompt without
+/// help, the policy would never see the help, which throws as well.
+void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt& prompt,
+                 const Prompt* helped = nullptr);
 
 }  // namespace rollcall::environment

@@ -2,6 +2,7 @@
 #include "environment/command/processes.hpp"
 
 #include "base/errors/error.hpp"
+#include "reward/command/json_line.hpp"
 #include "reward/command/message.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +24,8 @@ Answer await(Partner& partner, const Talk& talk) {
 
 }  // namespace
 
-void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt& prompt) {
+void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt& prompt,
+                 const Prompt* helped) {
   const EnvironmentSection& section = config.environment;
   if (!section.sandbox) (void)spawner.end(spawner.start(section.command).pid);
   RunConfig alone = config;
@@ -58,6 +60,20 @@ void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt
   };
   Answer answer = await(*partner, talk);
   demand(answer, "reset");
+  if (helped != nullptr) {
+    Talk other = talk;
+    other.id = "try/0/0/0/1", other.prompt = helped;
+    const Answer with = await(*partner, other);
+    partner->close(other);
+    demand(with, "reset");
+    require<ConfigError>(
+        with.text.empty() || with.text != answer.text,
+        fmt::format("environment.command begins a prompt with help as it does without: {}",
+                    reward::shown_line(with.text)),
+        "the scheduler asks again with help, which the policy would not see",
+        "have it show the \"prompt\" of the reset line, or answer with an empty \"text\", or set "
+        "hints.as=beginning");
+  }
   if (!answer.done) {
     talk.said = {answer.text}, talk.state = answer.state, talk.actions = {"?"};
     require<ConfigError>(answer.state || section.forks.empty(),

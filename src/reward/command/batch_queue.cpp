@@ -71,9 +71,4 @@ void BatchQueue::wake() const {
   (void)!::write(wake_.fd(), &one, sizeof one);
 }
 
-void BatchQueue::clear_wake() {
-  std::uint64_t times = 0;
-  (void)!::read(wake_.fd(), &times, sizeof times);
-}
-
 }  // namespace rollcall::reward

@@ -44,9 +44,8 @@ class BatchQueue {
   void finish(std::uint64_t number, std::vector<Verdict> verdicts);
   /// From now on take() and await() throw this exception.
   void fail(std::exception_ptr failure);
-  /// A file descriptor that is readable after add() or close(), until clear_wake().
+  /// A file descriptor that is readable after add() or close(), until it is read.
   int wake_fd() const { return wake_.fd(); }
-  void clear_wake();
 
  private:
   std::optional<Judged> take_judged();

@@ -22,6 +22,7 @@ struct GraderListener {
   std::function<void(std::size_t process, std::string_view bytes)> errors = [](std::size_t,
                                                                                std::string_view) {};
   std::function<void()> judged = [] {};  ///< called for each verdict
+  bool warns = true;  ///< whether the log names processes that die or reply with something unusable
 };
 
 /// Has up to reward.processes processes judge batches of samples. Processes are started when they
@@ -49,9 +50,13 @@ class Graders {
   std::unique_ptr<Work> work_;
 };
 
-/// Has one process judge one sample. Throws EnvironmentError if the command cannot be started, and
-/// ConfigError, with the end of what the command wrote to standard error, if it returns no usable
-/// verdict or says that it failed.
-Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample& sample);
+/// What a trial makes of a reply which says that the command failed on the sample (Reply::failed).
+enum class OnFailure : std::uint8_t { refuse, accept };
+
+/// Has one process judge one sample, before others are asked for. Throws EnvironmentError if the
+/// command cannot be started, and ConfigError, with the end of what the command wrote to standard
+/// error, if it returns no usable verdict.
+Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample& sample,
+                    OnFailure on_failure = OnFailure::refuse);
 
 }  // namespace rollcall::reward

@@ -3,6 +3,7 @@
 
 #include "base/errors/nearest.hpp"
 #include "base/text/json.hpp"
+#include "reward/command/json_line.hpp"
 #include "text/answer/accepted_answers.hpp"
 #include "text/answer/answer_text.hpp"
 
@@ -10,17 +11,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace rollcall::reward {
 namespace {
 
 using nlohmann::json;
-constexpr std::size_t kShown = 80;  // bytes of a bad line that a message shows
-
-/// A line as a message can show it: printable ASCII and whole characters of valid UTF-8.
-std::string shown(std::string_view line) {
-  return json(text::cut(line, kShown)).dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 std::string read_numbers(const json& given, const std::vector<std::string>& names,
                          std::vector<double>& values) {
@@ -102,19 +98,11 @@ std::string to_line(const Sample& sample) {
 }
 
 Answered parse_reply(std::string_view line, const std::vector<std::string>& components) {
-  Answered answered;
-  const json object = json::parse(line, nullptr, false);
-  if (object.is_discarded() || !object.is_object()) {
-    answered.fault = fmt::format("its reply is not a JSON object: {}", shown(line));
-    return answered;
-  }
-  const auto id = object.find("id");
-  if (id == object.end() || !id->is_string()) {
-    answered.fault = fmt::format("its reply has no \"id\" that is a text: {}", shown(line));
-    return answered;
-  }
-  answered.id = id->get<std::string>();
-  if (const std::string wrong = read_verdict(object, components, answered.reply); !wrong.empty()) {
+  JsonLine read = read_json_line(line, "reply");
+  Answered answered{.id = std::move(read.id), .fault = std::move(read.fault)};
+  if (!answered.fault.empty()) return answered;
+  if (const std::string wrong = read_verdict(read.object, components, answered.reply);
+      !wrong.empty()) {
     answered.reply = {};
     answered.fault = fmt::format("its reply cannot be used: {}", wrong);
   }

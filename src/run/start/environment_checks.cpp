@@ -8,6 +8,7 @@
 #include "environment/worlds/world.hpp"
 #include "method/columns.hpp"
 #include "reward/verifier.hpp"
+#include "scheduling/schedulers.hpp"
 #include "task/task.hpp"
 
 #include <fmt/format.h>
@@ -54,6 +55,22 @@ void check_start_depth(const RunConfig& c) {
       fmt::format("environment.start_depth is {}, and the environment has no expert", depth),
       "conversations would begin behind actions that nobody knows",
       "leave it out, or choose a task whose prompts are played in an environment of its own");
+}
+
+/// A conversation that begins on the way shows the state there in place of the end of its prompt.
+void check_help(const RunConfig& c) {
+  const SchedulerSection& s = c.scheduler;
+  const bool helps =
+      c.hints.as == "prompt" &&
+      scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection}).rounds ==
+          "hints";
+  require<ConfigError>(
+      !helps || c.environment.start_depth == "own",
+      fmt::format("environment.start_depth is {}, and the scheduler asks again with help in the "
+                  "prompt",
+                  c.environment.start_depth),
+      "a state on the expert's way would be shown in place of the help",
+      "set hints.as=beginning, or leave environment.start_depth out");
 }
 
 /// Parts of a run that make prompts or rollouts of single answers.
@@ -108,6 +125,7 @@ void check_environment(const RunConfig& c, const method::Objective* objective, F
     faults.check(
         {"environment.start_depth", "environment.name", "environment.command", "task.name"},
         [&] { check_start_depth(c); });
+  faults.check({"environment.start_depth", "hints.as", "scheduler."}, [&] { check_help(c); });
   if (faults.are_sound({"environment.name"}) && task::has_environment(c))
     check_single_answers(c, objective, faults);
 }

@@ -9,12 +9,15 @@
 #include "environment/chosen.hpp"
 #include "environment/command/processes.hpp"
 #include "reward/command/graders.hpp"
+#include "run/context/derived/hints.hpp"
 #include "task/task.hpp"
 #include "text/answer/accepted_answers.hpp"
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rollcall::run {
@@ -42,11 +45,24 @@ void try_grader(const RunContext& context, reward::Spawner* spawner) {
   else log_info("reward.command judged a reference answer in {:.2f} s", verdict.seconds);
 }
 
+/// The first training prompt that has help in its text, without it and with it; nothing: none has.
+std::optional<std::pair<Prompt, Prompt>> helped_prompt(const RunTexts& texts) {
+  if (texts.hints.as != "prompt") return std::nullopt;
+  for (std::size_t i = 0; i < texts.tiers.size(); ++i) {
+    const Prompt& prompt = texts.prompts.train.at(i);
+    if (texts.tiers[i] > 0)
+      return std::pair(with_hint(texts, prompt, 0, 0), with_hint(texts, prompt, 0, texts.tiers[i]));
+  }
+  return std::nullopt;
+}
+
 void try_environment(const RunContext& context, reward::Spawner* spawner) {
   if (context.config.environment.command.empty()) return;
   expect(spawner != nullptr, "a job with an environment's command was given what starts it");
   const Stopwatch clock;
-  environment::try_command(*spawner, context.config, first_prompt(context));
+  const auto helped = helped_prompt(context.texts);
+  environment::try_command(*spawner, context.config, helped ? helped->first : first_prompt(context),
+                           helped ? &helped->second : nullptr);
   log_info("environment.command answered in {:.2f} s", clock.seconds());
 }
 

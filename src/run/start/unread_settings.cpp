@@ -88,10 +88,15 @@ bool has_reference(const NewRun& r) {
 bool talks_with_command(const NewRun& r) { return !r.config.environment.command.empty(); }
 bool has_expert(const NewRun& r) { return environment::has_expert(r.config); }
 bool has_tools(const NewRun& r) { return r.config.environment.name == "tools"; }
-bool asks_with_help(const NewRun& r) {
+scheduling::SchedulerChoice pieces_of(const NewRun& r) {
   const SchedulerSection& s = r.config.scheduler;
-  return scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection}).rounds ==
-         "hints";
+  return scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection});
+}
+bool asks_with_help(const NewRun& r) { return pieces_of(r).rounds == "hints"; }
+/// Whether prompts may get different numbers of rollouts in a step, by weights or in later rounds.
+bool counts_differ(const NewRun& r) {
+  const auto pieces = pieces_of(r);
+  return pieces.allocator != "equal" || (pieces.rounds != "single" && pieces.rounds != "refill");
 }
 bool refines(const NewRun& r) { return r.config.second_pass.kind == "refinement"; }
 bool names_errors(const NewRun& r) { return r.config.second_pass.kind == "error"; }
@@ -115,6 +120,10 @@ constexpr const char *kNoFile = "the task reads no file of questions",
                      *kNoCommand = "no command judges";
 constexpr const char *kNoWarmStart = "sft.steps is 0, which is the default where weights are read",
                      *kNoTraining = "train.steps is 0";
+constexpr const char *kEqualCounts = "the scheduler gives every prompt the same number of rollouts",
+                     *kSetCounts =
+                         "set it to train.rollouts_per_prompt, or choose a scheduler.policy with "
+                         "uneven counts, for example uniform_sqrt";
 constexpr const char *kSetName = "leave it out, or set task.name=file",
                      *kSetCommand = "leave it out, or set reward.command";
 constexpr const char *kSetWarmStart = "leave it out, or set sft.steps",
@@ -333,6 +342,27 @@ const std::vector<Row>& rows() {
        "openings.texts is empty",
        "leave it out, or set openings.texts",
        {"openings.texts"}},
+      // what the scheduler decides; a bound that says that counts are equal is no mistake
+      {{"scheduler.min_rollouts"},
+       [](const NewRun& r) {
+         return counts_differ(r) ||
+                r.config.scheduler.min_rollouts == r.config.train.rollouts_per_prompt;
+       },
+       {"scheduler.", "train.rollouts_per_prompt"},
+       kEqualCounts,
+       kSetCounts,
+       {"scheduler.policy", "scheduler.allocator", "scheduler.rounds",
+        "train.rollouts_per_prompt"}},
+      {{"scheduler.max_rollouts"},
+       [](const NewRun& r) {
+         return counts_differ(r) ||
+                r.config.scheduler.max_rollouts == r.config.train.rollouts_per_prompt;
+       },
+       {"scheduler.", "train.rollouts_per_prompt"},
+       kEqualCounts,
+       kSetCounts,
+       {"scheduler.policy", "scheduler.allocator", "scheduler.rounds",
+        "train.rollouts_per_prompt"}},
       // rounds that ask again
       {{"hints."},
        asks_with_help,

@@ -150,10 +150,13 @@ std::vector<double> contrast(const PlainStep& s) {
     return std::find(r.token.begin(), r.token.end(), std::int64_t(s.knob("behaviour_token", 0))) !=
            r.token.end();
   };
+  const auto side = [&](const PlainRollout& r) {
+    return r.opening > 0 ? r.opening == s.knob("behaviour_opening", 1) : uses(r);
+  };
   return each(s, [&](const PlainRollout& r) {
     double right[2] = {0, 0}, size[2] = {0, 0};
     for_group(s, r, [&](const PlainRollout& other) {
-      right[uses(other)] += other.correct > 0, size[uses(other)] += 1;
+      right[side(other)] += other.correct > 0, size[side(other)] += 1;
     });
     if (!uses(r) || size[0] == 0 || size[1] == 0) return r.reward;
     const double gap = right[1] / size[1] - right[0] / size[0];

@@ -245,6 +245,19 @@ TEST(WorksWhen, geometryzero_gcpo_pays_a_behaviour_where_it_helps) {
   EXPECT_EQ(paid(6, 3), 0.5);
   EXPECT_EQ(paid(3, 6), -0.5);
   EXPECT_EQ(paid(4, 4), 0.0);
+  // Those that were told to use it are right and the others wrong, while one of the former uses it
+  // and two of the latter do: by use it would be 1/3 against 3/5.
+  PlainStep told = answers(std::vector<Answer>(8, Answer{0, 0.0}));
+  for (int i = 0; i < 8; ++i) {
+    auto& r = told.rollouts[std::size_t(i)];
+    const bool is_told = i % 2 == 0, uses = i == 0 || i == 1 || i == 3;
+    r.opening = is_told ? 1 : 2, r.correct = is_told, r.token = {uses ? 0 : 9};
+  }
+  EXPECT_THAT(shaped(Contrast(), told), ElementsAre(0.5, 0.5, 0, 0.5, 0, 0, 0, 0));
+  Contrast second;
+  second.opening = 2.0;
+  EXPECT_THAT(shaped(second, told), ElementsAre(-0.5, -0.5, 0, -0.5, 0, 0, 0, 0))
+      << "the second text asks for it";
   EXPECT_EQ(Objective("geometryzero-gcpo").unset(),
             std::vector<std::string>{"reward.behaviour_token"});
 }

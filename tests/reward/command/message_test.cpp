@@ -70,7 +70,10 @@ TEST(Message, EveryMistakeHasItsWords) {
   EXPECT_TRUE(says(fault(R"({"score":1})"), "has no \"id\""));
   EXPECT_TRUE(says(fault(R"({"id":"a"})"), "no \"score\""));
   EXPECT_TRUE(says(fault(R"({"id":"a","score":"1"})"), "\"score\" is not a number"));
-  EXPECT_TRUE(says(fault(R"({"id":"a","score":1e999,"correct":true})"), "not a JSON object"));
+  EXPECT_TRUE(says(fault(R"({"id":"a","score":1e999,"correct":true})"), "its reply holds 1e999"));
+  EXPECT_TRUE(says(fault(R"({"id":"a","score":NaN,"correct":true})"), "its reply holds NaN"));
+  EXPECT_TRUE(says(fault(R"({"score":1,"components":{"a":-nan}})"), "its reply holds -nan"));
+  EXPECT_TRUE(says(fault(R"({"id":"NaN \" inf","nano":nano})"), "is not a JSON object"));
   EXPECT_TRUE(says(fault(R"({"id":"a","score":1})"), "no \"correct\""));
   EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":1})"), "neither true nor false"));
   EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":true})", {"style"}),

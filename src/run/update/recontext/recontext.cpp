@@ -55,9 +55,8 @@ std::vector<std::int32_t> masked_after(const text::TurnTexts& texts, const Turn&
   return texts.between(turn.tokens, std::span(&said, 1));
 }
 
-/// Whether nobody sampled the tokens of a turn of the policy.
-bool is_given(const Rollout& rollout, std::size_t turn) {
-  return turn < rollout.facts.size() && (rollout.facts[turn].flags & turn_flag::given) != 0;
+bool ends_with(const std::vector<std::int32_t>& tokens, const std::vector<std::int32_t>& end) {
+  return end.size() <= tokens.size() && std::equal(end.rbegin(), end.rend(), tokens.rbegin());
 }
 
 /// Adds the policy's tokens of turns [first, last), which follow each other, to the targets.
@@ -146,15 +145,25 @@ std::vector<Recontext> unhinted_questions(const RunConfig& config, const RunText
         !config.environment.command.empty() && shown != book.tokens(Purpose::train, sampled, with);
     std::vector<std::int32_t> context =
         is_own ? shown : book.tokens(Purpose::train, sampled, without);
+    const std::vector<std::int32_t> help = book.given(Purpose::train, sampled, with);
     bool differs = context != shown;
     for (const ActionTurns& action : actions_of(rollout)) {
-      std::size_t first = action.first;
-      // A beginning that was given is the help where it is no words of the question.
-      for (; first < action.last && is_given(rollout, first); ++first) differs = true;
+      // A beginning that was given is the help where it is no words of the question. Where it
+      // trains, it is a turn of its own, and otherwise the end of what was told.
+      std::vector<std::int32_t> heard;
+      bool trains = false;
+      std::size_t spoken = action.first;
+      for (; spoken < action.last &&
+             (was_given(rollout, spoken) || rollout.turns[spoken].role != Role::policy);
+           ++spoken) {
+        if (was_given(rollout, spoken)) trains = true;
+        else extend(heard, rollout, spoken, spoken + 1);
+      }
+      const bool is_told = !trains && !help.empty() && action.first == 1 && ends_with(heard, help);
+      if (is_told) heard.resize(heard.size() - help.size());
+      differs = differs || trains || is_told;
+      extend(context, heard);
       Recontext question{.group = g, .rollout = i};
-      std::size_t spoken = first;
-      while (spoken < action.last && rollout.turns[spoken].role != Role::policy) ++spoken;
-      extend(context, rollout, first, spoken);
       question.place = policy_tokens_before(rollout, spoken);
       aim(question, rollout, spoken, action.last);
       question.context = context;

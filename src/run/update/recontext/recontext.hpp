@@ -65,7 +65,7 @@ StepBatch as_batch(std::span<const Recontext> questions, const StepBatch& batch)
 /// - column::masked_logprob: each action after the first, where what was told before it says
 ///   kMasked instead. Where it says so already, nothing is asked;
 /// - column::unhinted_logprob: what was sampled after a prompt with help, behind that prompt
-///   without it.
+///   without it, and without a beginning that was given as help.
 /// Throws InputError for a prompt that is not the task's prompt of its number.
 std::vector<Recontext> questions_of(const std::string& column, const RunConfig& config,
                                     const RunTexts& texts, const StepBatch& batch);
