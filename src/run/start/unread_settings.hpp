@@ -9,7 +9,7 @@ namespace rollcall::run {
 /// Adds a fault for each setting that differs from its default although the part that reads it is
 /// not in the run: a reference, a teacher, a value head or probes that the objective does not ask
 /// for, a judge without a model, a warm start without steps, a setting of another task. Two runs
-/// that differ only in such a setting would train the same. `objective`: null where its settings
+/// that differ only in such a setting would train identically. `objective`: null where its settings
 /// are wrong.
 void check_unread_settings(const RunConfig& config, const method::Objective* objective,
                            Faults& faults);
