@@ -93,7 +93,7 @@ class Conversation {
   TurnLimits limits_;
   std::vector<std::int32_t> given_;
   std::int64_t said_ = 0;        ///< tokens
-  std::size_t begun_ = 0;        ///< sampled tokens of a turn that goes on in a copy
+  std::size_t begun_ = 0;        ///< sampled tokens of a turn that continues in a copy
   std::int32_t last_token_ = 0;  ///< of the turn that the environment was asked about
   std::vector<PlayedTurn> turns_;
   std::vector<std::optional<std::string>> states_;  ///< after the start and each answered action

@@ -17,7 +17,7 @@ void check_unread_settings(const RunConfig& config, const method::Objective* obj
 /// Adds a fault for each shape setting that differs from the files of a model that is read; the
 /// files count. Where --set names the model, a setting of the run file is only warned of, because
 /// one run file may serve for a model that is read and for one that is made. All settings are only
-/// warned of in a run that goes on (`is_new` is false).
+/// warned about in a run that continues (`is_new` is false).
 void check_shapes(const RunConfig& config, bool is_new, Faults& faults);
 
 }  // namespace rollcall::run

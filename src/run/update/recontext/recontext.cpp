@@ -55,7 +55,7 @@ std::vector<std::int32_t> masked_after(const text::TurnTexts& texts, const Turn&
   return texts.between(turn.tokens, std::span(&said, 1));
 }
 
-/// Whether nobody sampled the tokens of a turn of the policy.
+/// Whether a turn of the policy has tokens that were not sampled.
 bool is_given(const Rollout& rollout, std::size_t turn) {
   return turn < rollout.facts.size() && (rollout.facts[turn].flags & turn_flag::given) != 0;
 }
