@@ -1,5 +1,5 @@
-// A phase of a collective operation: every rank runs its part, then all learn whether every part
-// succeeded. Private to io.
+// A phase of a collective operation. Every rank runs its part, and then all ranks learn whether
+// every part succeeded. Private to io.
 #pragma once
 
 #include "base/files/file.hpp"
@@ -13,9 +13,9 @@
 namespace rollcall::io {
 
 /// Runs `phase`, which returns bytes for the other ranks, and exchanges results and faults in one
-/// collective, so that nobody waits for a rank that failed. If any rank failed, all ranks throw
-/// with the message of the lowest failed rank: UnreadableError or EnvironmentError if its error was
-/// one of these, else StorageError. Returns the bytes from every rank, [ranks].
+/// collective, so that no rank waits for one that failed. If any rank failed, all ranks throw with
+/// the message of the lowest failed rank: UnreadableError or EnvironmentError if its error was one
+/// of these, else StorageError. Returns the bytes from every rank, [ranks].
 template <class F>
 std::vector<std::string> agreed(comm::Communicator& ranks, const F& phase) {
   enum : int { storage, environment, unreadable };

@@ -44,18 +44,18 @@ bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::u
 
 /// Collective over `ranks`: each rank writes its share of the groups through parallel HDF5 (when
 /// the communicator is MPI; otherwise rank 0 writes all), rank 0 reads the file back and compares
-/// it with the shards, publishes it, appends it to the manifest and removes the shards. A crash at
-/// any point loses nothing: the shards stay until the manifest names the file, and a second call
-/// finds that the work is done. All ranks use rank 0's inputs. They must be whole steps of one
-/// purpose that precede a checkpoint, because a packed step must not be drawn again. A fault on one
-/// rank is thrown on all (StorageError, or EnvironmentError if a program with a later minor schema
-/// version wrote a shard). Returns the entry on every rank.
+/// it with the shards, publishes it, appends it to the manifest and removes the shards. Nothing is
+/// lost in a crash at any point, because the shards stay until the manifest names the file, and a
+/// second call notices that the work is done. All ranks use rank 0's inputs. They must be whole
+/// steps of one purpose that precede a checkpoint, because a packed step must not be drawn again. A
+/// fault on one rank is thrown on all (StorageError, or EnvironmentError if a program with a later
+/// minor schema version wrote a shard). Returns the entry on every rank.
 ArchiveEntry pack(comm::Communicator& ranks, const std::filesystem::path& run_dir,
                   const std::string& name, const std::vector<PackInput>& inputs,
                   const RunIdentity& identity);
 
-/// Removes the shards left over from a pack that was interrupted after it wrote its manifest;
-/// returns the number of files. The next pack and the next start of the run do the same.
+/// Removes the shards that are left over from a pack that was interrupted after it wrote its
+/// manifest. Returns the number of files. The next pack and the next start of the run do the same.
 int end_interrupted_pack(const std::filesystem::path& run_dir);
 
 /// Waits until a file that another rank has just packed, and its entry, are visible on this node
@@ -66,7 +66,7 @@ void await_packed(const std::filesystem::path& run_dir, const std::string& name,
 std::vector<ArchiveEntry> read_manifest(const std::filesystem::path& run_dir);
 
 /// Content hash of all rollouts of a run, of every purpose, in canonical order. It does not depend
-/// on whether they are packed, nor on how they are divided into files. Throws StorageError if a
+/// on whether they are packed, or on how they are divided into files. Throws StorageError if a
 /// shard has no scores or a group occurs twice.
 std::string archive_sha256(const std::filesystem::path& run_dir);
 

@@ -1,4 +1,4 @@
-// Scored groups in the order of the archive, and their digest. Both are the same however the groups
+// Scored groups in the order of the archive, and their digest. Neither depends on how the groups
 // are divided among files and ranks. Private to io.
 #pragma once
 

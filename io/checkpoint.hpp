@@ -55,7 +55,7 @@ CheckpointFacts write_share(const std::filesystem::path& run_dir, const std::str
 void end_checkpoint(const std::filesystem::path& run_dir, const std::string& name,
                     const CheckpointFacts& files);
 
-/// Writes and ends a checkpoint of one rank; a failure leaves nothing behind.
+/// Writes and ends a checkpoint of one rank. If it fails, nothing of it is left.
 void write_checkpoint(const std::filesystem::path& run_dir, const std::string& name,
                       const CheckpointShare& share);
 void write_checkpoint(const std::filesystem::path& run_dir, const Checkpoint& checkpoint);
@@ -70,7 +70,7 @@ void restore_replaced(const std::filesystem::path& run_dir);
 /// unknown.
 std::vector<std::string> list_checkpoints(const std::filesystem::path& run_dir,
                                           std::vector<std::string>* faults = nullptr);
-/// What is wrong with each damaged manifest, by folder name. Throws UnreadableError.
+/// The fault of each damaged manifest, by folder name. Throws UnreadableError.
 std::map<std::string, std::string> damaged_checkpoints(const std::filesystem::path& run_dir);
 
 /// Waits until the manifest of a checkpoint that another rank has ended is visible on this node
@@ -105,25 +105,25 @@ class StoredCheckpoint {
 /// All files of a checkpoint, verified. Throws StorageError naming the damaged file.
 Checkpoint read_checkpoint(const std::filesystem::path& run_dir, const std::string& name);
 
-/// The newest checkpoint whose files all match its manifest, after restore_replaced(). `warnings`
-/// receives the faults of newer ones, and of any whose manifest is damaged. Empty when there are no
-/// checkpoints. Throws StorageError when all are corrupt, UnreadableError when the file system
-/// refuses to read one, EnvironmentError when one has another format.
+/// Calls restore_replaced(), and returns the newest checkpoint in which all files match the
+/// manifest. `warnings` receives the faults of newer ones, and of any whose manifest is damaged.
+/// Empty when there are no checkpoints. Throws StorageError when all are corrupt, UnreadableError
+/// when the file system refuses to read one, and EnvironmentError when one has a different format.
 std::optional<StoredCheckpoint> newest_checkpoint(const std::filesystem::path& run_dir,
                                                   std::vector<std::string>* warnings);
 
-/// Removes what interrupted writes and removals have left, and returns it. Called at every start,
-/// after newest_checkpoint() and before the first share is written.
+/// Removes what interrupted writes and removals have left behind, and returns a list of it. Called
+/// at every start, after newest_checkpoint() and before the first share is written.
 Removed remove_leftovers(const std::filesystem::path& run_dir);
 
-/// Removes leftovers, and all checkpoints but the newest `keep_last` and those in `keep`. Those
-/// whose manifest is damaged or cannot be read stay.
+/// Removes leftovers, and all checkpoints except the newest `keep_last` and those in `keep`.
+/// Checkpoints with a manifest that is damaged or cannot be read stay.
 void prune_checkpoints(const std::filesystem::path& run_dir, std::int64_t keep_last,
                        const std::vector<std::string>& keep);
 
-/// For programs that read individual files from a checkpoint folder, wherever it is: compares these
-/// files with its manifest, without holding them in memory. A file that is neither in the folder
-/// nor in the manifest is skipped. Throws StorageError naming the damaged file.
+/// For programs that read individual files from a checkpoint folder, which may be anywhere.
+/// Compares these files with its manifest, without holding them in memory. A file that is neither
+/// in the folder nor in the manifest is skipped. Throws StorageError naming the damaged file.
 void verify_files(const std::filesystem::path& checkpoint, const std::vector<std::string>& names);
 
 }  // namespace rollcall::io

@@ -1,5 +1,5 @@
-// Checksums in JSON are 16 hex digits: numbers above 2^53 do not survive every reader. Private to
-// io.
+// Checksums in JSON are 16 hex digits, because not every reader preserves numbers above 2^53.
+// Private to io.
 #pragma once
 
 #include <charconv>

@@ -10,7 +10,7 @@
 namespace rollcall::io {
 
 /// The dimensions of a file. Each is a dimension scale in the table of its rows. Strings are stored
-/// in the table `text` as UTF-8 bytes, one directly after the other.
+/// in the table `text` as UTF-8 bytes, with nothing between them.
 enum class Dim : std::uint8_t {
   group,
   rollout,
@@ -58,8 +58,8 @@ using Extents = std::array<std::uint64_t, kDims>;  ///< length of each dimension
                                                    ///< it
 
 /// One column. A column with `counts` says how many rows of that dimension belong to each of its
-/// rows (CF "contiguous ragged array"). So files can be concatenated column by column, and the sum
-/// of a count column is the length of the dimension that it counts.
+/// rows (CF "contiguous ragged array"). Files can therefore be concatenated column by column, and
+/// the sum of a count column is the length of the dimension that it counts.
 struct Column {
   const char *table, *name;
   Dim rows;

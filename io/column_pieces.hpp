@@ -1,5 +1,5 @@
-// A column as a list of pieces in memory or in mapped files, so that joining shards copies no value
-// before it is written. Private to io.
+// A column as a list of pieces in memory or in mapped files, so that joining shards does not copy
+// values before they are written. Private to io.
 #pragma once
 
 #include "io/table_file.hpp"

@@ -1,5 +1,5 @@
-// Compact files, schema 2: the columns of a shard end to end in one dataset, with an index. HDF5
-// then does the same work for any number of columns. Private to io.
+// Compact files, schema 2: the columns of a shard end to end in one dataset, with an index. The
+// work that HDF5 does is then the same for any number of columns. Private to io.
 #pragma once
 
 #include "io/table_file.hpp"
@@ -22,7 +22,7 @@ inline constexpr int kCompactMajor = 2;
 /// every file, so that older programs refuse a newer file by name.
 bool is_schema_version(std::string_view attribute);
 
-/// The content of a compact file; the same values give the same bytes. The schema version stays in
+/// The content of a compact file. The same values give the same bytes. The schema version stays in
 /// attributes; all other attributes become `facts`. Throws FileFault.
 std::string build_compact(std::span<const ColumnView> columns, const Layout& layout);
 

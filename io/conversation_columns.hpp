@@ -1,5 +1,6 @@
-// Columns added for conversations and derived groups in schema *.8: where a group came from, how
-// its rollouts began, and what environments reported about turns. Integers are int64 here.
+// The columns that schema *.8 added for conversations and derived groups. They hold the origin of a
+// group, the beginnings of its rollouts, and what environments reported about turns. Integers are
+// int64 here.
 #pragma once
 
 #include "io/column.hpp"

@@ -1,4 +1,4 @@
-// Converts where a group came from and what its environments reported about turns to columns and
+// Converts the origins of groups, and what their environments reported about turns, to columns and
 // back. Private to io.
 #pragma once
 
@@ -13,8 +13,8 @@ void append_origin(const Group& group, ConversationColumns& columns);
 /// Called once the rollout's turns have been appended. Stores its facts without turn_flag::moved.
 void append_facts(const Rollout& rollout, ConversationColumns& columns);
 
-/// Throws FileFault for values that no group and no rollout can have: parents beyond the range of
-/// their numbers, facts for only some of a rollout's turns, components out of order. The sums of
+/// Throws FileFault for values that are impossible in a group or rollout: parents beyond the range
+/// of their numbers, facts for only some of a rollout's turns, components out of order. The sums of
 /// counts have been checked (TableReader::check_counts).
 void check_conversations(const RolloutColumns& rollouts);
 

@@ -1,5 +1,5 @@
-// Compares the contents of two runs: either they have the same content hash, or there is a first
-// group and a first value that differ.
+// Compares the contents of two runs. Either they have the same content hash, or the result names
+// the first group and the first value that differ.
 #pragma once
 
 #include "io/archive.hpp"

@@ -17,11 +17,12 @@ namespace rollcall::io {
 /// length of the dimension that it counts. Every fault is a FileFault.
 class DimensionLengths {
  public:
-  /// Notes that a column has this many rows of a dimension; throws when another column had a
+  /// Notes the number of rows that a column has of a dimension. Throws when an earlier column had a
   /// different number. `column`: its path, for the message.
   void note(Dim dim, std::uint64_t length, const std::string& column);
-  /// Notes the values of a count column (Column::counts); check_counts() compares their sum. Throws
-  /// if a signed value is negative or exceeds 32 bits, which a row's count never does.
+  /// Notes the values of a count column (Column::counts), so that check_counts() can compare their
+  /// sum. Throws if a signed value is negative or exceeds 32 bits, because a row's count never
+  /// does.
   void note_counts(const Column& column, std::span<const std::uint32_t> values);
   void note_counts(const Column& column, std::span<const std::int64_t> values);
   /// To be called after all reads. Throws when the sum of a count column differs from the length of

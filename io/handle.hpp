@@ -11,7 +11,7 @@
 
 namespace rollcall::io {
 
-/// A fault inside one file, without the file's name. The public functions, which know the name,
+/// A fault inside one file, without the file's name. The public functions know the name, so they
 /// catch it and throw StorageError.
 struct FileFault : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -59,7 +59,7 @@ class Handle {
     if (id_ >= 0) H5Idec_ref(id_);
   }
   operator hid_t() const { return id_; }
-  /// Closes the identifier and throws when that fails, so that a failed flush is noticed.
+  /// Closes the identifier, and throws if that fails, so that a failed flush is noticed.
   void close(const char* action) {
     check(H5Idec_ref(std::exchange(id_, H5I_INVALID_HID)) < 0 ? -1 : 0, action);
   }

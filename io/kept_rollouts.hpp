@@ -10,9 +10,9 @@
 
 namespace rollcall::io {
 
-/// Counts sampled rollouts, so not those with the purpose `greedy`: from the manifest for packed
-/// files, and from the shapes of columns for unpacked shards. It reads no values. Throws
-/// StorageError for a damaged manifest.
+/// Counts sampled rollouts, which excludes those with the purpose `greedy`. The counts come from
+/// the manifest for packed files, and from the shapes of columns for unpacked shards. It reads no
+/// values. Throws StorageError for a damaged manifest.
 std::uint64_t kept_rollouts(const std::filesystem::path& run_dir);
 
 /// Rollouts by the purpose and step of their groups.

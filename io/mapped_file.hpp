@@ -1,4 +1,4 @@
-// A file that is mapped into memory: reading it needs no copy and no process memory. Private to io.
+// A file that is mapped into memory. Reading it needs no copy and no process memory. Private to io.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace rollcall::io {
 
-/// Only for files that no program shortens in the meantime: published ones, and those that this
-/// process is writing. Throws FileFault.
+/// Only for files that no program truncates in the meantime. These are published files, and files
+/// that this process is writing. Throws FileFault.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);

@@ -1,5 +1,5 @@
-// A shard with its scores for packing: small tables are read into memory; tokens and text stay in
-// the mapped files. Private to io.
+// A shard with its scores, for packing. Small tables are read into memory, and tokens and text stay
+// in the mapped files. Private to io.
 #pragma once
 
 #include "io/archive.hpp"

@@ -1,5 +1,5 @@
-// A published file for code that works on whole columns: small tables are read; tokens and text
-// stay in the mapped file. Private to io.
+// A published file, for code that works on whole columns. Small tables are read, and tokens and
+// text stay in the mapped file. Private to io.
 #pragma once
 
 #include "io/mapped_file.hpp"
@@ -13,8 +13,8 @@
 
 namespace rollcall::io {
 
-/// Everything is checked before it is used: the bytes of the file before HDF5 reads them, then
-/// schema, types, checksums, codes and counts. Throws FileFault.
+/// Everything is checked before it is used. The bytes of the file are checked before HDF5 reads
+/// them, and after that schema, types, checksums, codes and counts. Throws FileFault.
 class MappedTables {
  public:
   /// `kind`: shard, scores or archive; a scored file counts as a shard and as scores.

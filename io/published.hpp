@@ -1,5 +1,5 @@
-// What all files have in common: root attributes, and the comparison with the size and checksum
-// that were published. Private to io.
+// The parts that all files share: root attributes, and the comparison with the published size and
+// checksum. Private to io.
 #pragma once
 
 #include "io/archive.hpp"

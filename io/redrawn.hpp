@@ -9,8 +9,8 @@
 
 namespace rollcall::io {
 
-/// Sets aside archive files of evaluations and validations for whose steps `shards` have different
-/// content, so that the shards can be packed instead. A file stays if all of its steps have the
+/// Sets aside archive files of evaluations and validations if `shards` have different content for
+/// their steps, so that the shards can be packed instead. A file stays if all of its steps have the
 /// same content in the shards, if a step is not among the shards, or if shards are gone because
 /// they were packed. Returns the number of files that were set aside. Throws StorageError.
 int give_way_to(const std::vector<PackInput>& shards, const std::filesystem::path& run_dir);

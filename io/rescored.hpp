@@ -1,4 +1,4 @@
-// Later verdicts on stored rollouts: score files beside an archive, which stays as it is.
+// Later verdicts on stored rollouts. They are score files beside an archive, which does not change.
 #pragma once
 
 #include "io/shard_file.hpp"
@@ -27,9 +27,9 @@ struct Rescored {
 std::filesystem::path rescored_folder(const std::filesystem::path& run_dir,
                                       const std::string& name);
 
-/// Publishes RUN/rescored/NAME with a file <purpose>.h5 for each purpose: all of them or none.
-/// `verifier` names what gave the verdicts. Throws InputError when the name is taken, StorageError
-/// otherwise.
+/// Publishes RUN/rescored/NAME with a file <purpose>.h5 for each purpose, either all of them or
+/// none. `verifier` names the source of the verdicts. Throws InputError when the name is taken,
+/// StorageError otherwise.
 void write_rescored(const std::filesystem::path& run_dir, const std::string& name,
                     const std::vector<Rescored>& all, const std::string& verifier,
                     const RunIdentity& identity);

@@ -40,7 +40,7 @@ RunFiles list_files(const std::filesystem::path& run_dir);
 struct Rows {
   std::uint64_t groups = 0, rollouts = 0;
 };
-/// Counts rows from the shapes of the columns alone; empty if the file cannot be opened.
+/// Counts rows, using only the shapes of the columns. Empty if the file cannot be opened.
 std::optional<Rows> count_rows(const std::filesystem::path& file);
 
 /// Makes run_dir/set_aside/<n>/ with a new n and returns it, relative to the run folder. Throws
@@ -51,16 +51,16 @@ void move_to(const std::filesystem::path& run_dir, const std::vector<std::string
              const std::string& folder);
 
 /// Writes a new manifest from the archive files themselves, when the manifest is missing or cannot
-/// be read; the old one is kept as `copy` (relative). It lists every file that is undamaged
-/// according to its own checksums, has the run's `seed` if that is known, and holds steps that no
-/// earlier file (by purpose and steps) holds. Returns the damaged files. Missing files cannot be
-/// noticed. Throws EnvironmentError if a newer program wrote one of the files.
+/// be read. The old one is kept as `copy` (relative). The new one lists every file that is
+/// undamaged according to its own checksums, has the run's `seed` if that is known, and holds steps
+/// that no earlier file (by purpose and steps) holds. Returns the damaged files. Missing files
+/// cannot be noticed. Throws EnvironmentError if a newer program wrote one of the files.
 std::vector<Fault> rebuild_manifest(const std::filesystem::path& run_dir,
                                     std::optional<std::uint64_t> seed, const std::string& copy);
 
-/// Removes archive files from the manifest and adds other, undamaged ones; the old manifest is kept
-/// as `copy` (relative). Shards that a removed file had replaced count again if they still exist.
-/// Does nothing when there is nothing to change.
+/// Removes archive files from the manifest and adds other, undamaged ones. The old manifest is kept
+/// as `copy` (relative). Shards that a removed file had replaced are valid again if they still
+/// exist. Does nothing when there is nothing to change.
 void amend(const std::filesystem::path& run_dir, const std::vector<std::string>& withdrawn,
            const std::vector<ArchiveEntry>& readmitted, const std::string& copy);
 /// This archive file's entries in the manifests that earlier repairs have kept.

@@ -13,7 +13,7 @@
 namespace rollcall::io {
 
 inline constexpr std::uint64_t kSegmentBytes = std::uint64_t{4} << 20U;
-/// 4 MiB, doubled until the column has at most 4,096 segments: their checksums then fit into one
+/// 4 MiB, doubled until the column has at most 4,096 segments. Their checksums then fit into one
 /// attribute (HDF5 keeps up to 64 KiB in the header).
 std::uint64_t segment_bytes(std::uint64_t column_bytes);
 
@@ -26,10 +26,10 @@ void write_segments(hid_t dataset, std::span<const std::uint64_t> checksums);
 std::vector<std::uint64_t> segment_checksums(std::span<const std::byte> column);
 
 using Stretches = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-/// Byte ranges [first, last] whose checksum is not the wanted one. `wanted`: [segments].
+/// Byte ranges [first, last] that do not have the expected checksum. `wanted`: [segments].
 Stretches differing_segments(std::span<const std::byte> column, std::uint64_t segment,
                              std::span<const std::uint64_t> wanted);
-/// Byte ranges [first, last] whose checksum is not the recorded one; also empty if none are
+/// Byte ranges [first, last] that do not have the recorded checksum. Also empty if no checksums are
 /// recorded (files of schema 1.0). Throws FileFault.
 Stretches damaged_segments(hid_t dataset, std::span<const std::byte> column);
 

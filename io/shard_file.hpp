@@ -31,7 +31,7 @@ struct RunIdentity {
                               ///< kinds of actions, in order; empty without an environment
 };
 
-/// A published file as messages describe it. A reader refuses a file with other bytes.
+/// A published file as messages describe it. A reader refuses a file with different bytes.
 struct PublishedFile {
   std::string path;  ///< relative to the run folder
   std::uint64_t bytes = 0;
@@ -51,7 +51,7 @@ struct ShardPrompt {
                         ///< comes from no file
 };
 
-/// A file that is still to be built and written, which any thread may do later.
+/// A file that has not been built and written yet. Any thread may do that later.
 struct FileDraft {
   std::string path;                      ///< relative to the run folder
   std::function<std::string()> content;  ///< builds the file's bytes from columns that it owns
@@ -66,7 +66,7 @@ FileDraft draft_scores(const ScoredShard& scores, const RolloutShard& shard,
 /// HDF5 half as much as two files. It can be read as a shard and as scores.
 FileDraft draft_scored(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts,
                        const ScoredShard& scores, const RunIdentity& identity);
-/// Builds and writes the file, on any thread. Throws StorageError; after a failure there is no file
+/// Builds and writes the file, on any thread. Throws StorageError. After a failure there is no file
 /// under the final name.
 PublishedFile publish(const std::filesystem::path& run_dir, const FileDraft& draft);
 

@@ -15,13 +15,13 @@
 namespace rollcall::io {
 
 /// Rollouts and scores are in one file if one rank makes both, and in two files if another rank
-/// scores. The training file of a step is one more file; it has round 0 and producer 0, whichever
-/// rank writes it.
+/// scores. The training file of a step is a further file. It has round 0 and producer 0, no matter
+/// which rank writes it.
 enum class Holds : std::uint8_t { rollouts, scores, both, training };
 /// [Holds] The attribute `kind` of each kind of file.
 inline constexpr std::array<const char*, 4> kKinds{"shard", "scores", "scored", "training"};
 
-/// Names are ordered as the archive is: purpose, step, round, producer; scores follow their shard.
+/// Names have the order of the archive: purpose, step, round, producer. Scores follow their shard.
 struct ShardName {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;

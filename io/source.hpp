@@ -1,5 +1,5 @@
-// Reads rollouts from a run folder, even while the run is writing it, or from one file of a run,
-// wherever it was copied to.
+// Reads rollouts from a run folder, even while the run is writing it, or from a single file of a
+// run, which may have been copied anywhere.
 #pragma once
 
 #include "io/archive.hpp"
@@ -25,8 +25,8 @@ struct Source {
   std::vector<std::string> training{};  ///< training files of steps that are not packed
 };
 
-/// A fingerprint of the files that a walk over these purposes would read: 16 hexadecimal digits,
-/// which change when a file is replaced or packed. It reads the loose shards.
+/// A fingerprint of the files that a walk over these purposes would read. Its 16 hexadecimal digits
+/// change when a file is replaced or packed. Computing it reads the loose shards.
 std::string digest_of(const Source& source, const std::vector<Purpose>& purposes);
 
 bool is_run_folder(const std::filesystem::path& path);

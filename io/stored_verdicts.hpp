@@ -14,7 +14,7 @@ struct StoredVerdict {
   Purpose purpose = Purpose::train;
   GroupId group;
   std::uint32_t sample = 0;
-  std::string prompt, answer, response;  ///< what the verdict is about
+  std::string prompt, answer, response;  ///< the texts that were judged
   Score score;
   FinishReason finish = FinishReason::stop;
   std::vector<TurnFacts> facts{};  ///< facts about the rollout's turns

@@ -235,7 +235,7 @@ void seal_columns(const std::filesystem::path& path, std::span<const ColumnView>
 /// Ends this process if HDF5's error stack holds a failure. HDF5 writes its metadata in every
 /// flush, shared among the ranks, and in every close of a file that is open for writing. A rank on
 /// which this fails would continue into the collective calls that follow, where it and the others
-/// would wait for each other for ever.
+/// would wait for each other forever.
 static void end_if_a_write_failed() {
   if (shared.empty() || H5Eget_num(H5E_DEFAULT) <= 0) return;
   try {

@@ -80,7 +80,7 @@ Extents extents_of(std::span<const ColumnView> columns, std::size_t components);
 using Attributes = std::vector<
     std::pair<const char*, std::variant<std::string, std::uint64_t, std::int32_t, float>>>;
 
-/// Everything in a file but the values of its columns.
+/// Everything in a file except the values of its columns.
 struct Layout {
   Extents extents{};
   std::vector<std::string> component_names;  ///< empty if the file has no scores
@@ -90,7 +90,7 @@ struct Layout {
 /// Whether write_tables() writes the values. With `later` the columns have no storage and zero
 /// checksums until fill_stretches() and seal_columns() are called.
 enum class Values : std::uint8_t { here, later };
-/// Writes a file with these columns; the same values give the same bytes.
+/// Writes a file with these columns. The same values give the same bytes.
 void write_tables(const std::filesystem::path& path, std::span<const ColumnView> columns,
                   const Layout& layout, Values values);
 /// Checksum of the names of reward components, each followed by a zero byte.
@@ -102,11 +102,11 @@ void write_checksum(hid_t dataset, std::uint64_t checksum);
 std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file,
                                         const std::string& name);
 
-/// Whether columns are compared with their own checksums. This is not needed if the file's bytes
-/// have already been compared, and for small columns it is most of the work.
+/// Whether columns are compared with their own checksums. This is not necessary if the file's bytes
+/// have already been compared, and it is most of the work for small columns.
 enum class ColumnChecksums : std::uint8_t { compare, known };
 
-/// How many values of a coded column (Column::flags) have names: 0, 1, ...
+/// The number of values of a coded column (Column::flags) that have names. They are 0, 1, ...
 std::int64_t codes_of(const Column& column);
 [[noreturn]] void refuse_code(const Column& column, std::int64_t value);
 /// Throws FileFault for a value in a coded column that has no name.
@@ -120,8 +120,8 @@ void check_codes(const Column& column, const std::vector<T>& values) {
 class CompactTables;
 struct CompactColumn;
 
-/// Reads columns from both kinds of files, with tables and compact, and refuses anything that does
-/// not fit the schema. Every fault is a FileFault.
+/// Reads columns from both kinds of files, those with tables and compact ones, and refuses anything
+/// that does not fit the schema. Every fault is a FileFault.
 class TableReader {
  public:
   /// `mapped`: the whole file if it is mapped; values are then taken from there.

@@ -1,5 +1,5 @@
-// How a step trained on its rollouts: which of them, and with what weight and advantage. There is
-// one file per step beside its shards, written once the step's decision is known.
+// Records how a step trained on its rollouts: on which of them, and with what weight and advantage.
+// There is one file per step beside its shards, which is written when the step's decision is known.
 #pragma once
 
 #include "io/shard_file.hpp"

@@ -1,5 +1,5 @@
-// Finds what is wrong with a file, by the published size and checksum, and by the file's own
-// checksums of its columns.
+// Finds the faults of a file, using the published size and checksum, and the file's own checksums
+// of its columns.
 #pragma once
 
 #include "io/archive.hpp"
@@ -28,7 +28,7 @@ std::vector<Fault> verify_shard(const std::filesystem::path& run_dir, const std:
                                 const std::optional<PublishedFile>& published);
 std::vector<Fault> verify_archive(const std::filesystem::path& run_dir, const ArchiveEntry& entry);
 
-/// The fault of a file whose size or checksum is not the published one; empty if both match.
+/// The fault of a file if its size or checksum differs from the published one. Empty if both match.
 std::optional<Fault> unlike_published(const std::filesystem::path& run_dir,
                                       const PublishedFile& file);
 

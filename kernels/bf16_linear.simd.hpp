@@ -43,8 +43,8 @@ struct SlicedOperands {
   std::int64_t slice_end(int slice) const { return blocks * (slice + 1) / slices; }
 };
 
-/// Partial sums of a tile of outputs that wait for their partner in the tree. After slice s there
-/// are as many as s + 1 has one bits.
+/// Partial sums of a tile of outputs that wait for their partner in the tree. After slice s, one
+/// waits for each one bit of s + 1.
 template <int kRows>
 struct SliceTree {
   Vec waiting[3][kRows];

@@ -44,7 +44,7 @@ struct Pieces {
 /// counts bytes in an int and a step may have more. If all of it fits into one round, there is one
 /// round. Otherwise every string that has bytes left gets an equal part of a round, so that a
 /// single long string among 10^5 short ones gets whole rounds. act(first, pieces) moves the next
-/// piece of each string; the pieces lie one after the other.
+/// piece of each string. The pieces are stored end to end.
 template <class Act>
 void in_rounds(std::span<const std::uint64_t> sizes, std::uint64_t first, Act act) {
   const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());

@@ -9,8 +9,8 @@
 
 namespace rollcall {
 
-/// Lists of ids, each ascending, stored one after the other. A token without a list, or after the
-/// last one, was drawn from the whole vocabulary.
+/// Lists of ids, each ascending, stored end to end. A token without a list, or after the last one,
+/// was drawn from the whole vocabulary.
 struct KeptTokens {
   std::vector<std::uint64_t> end;  ///< [tokens] index in `id` where each token's list ends and the
                                    ///< next one begins

@@ -9,8 +9,8 @@
 
 namespace rollcall {
 
-/// Lists of ids, each ascending, stored one after the other, with a share in (0, 1] for each id.
-/// For a token without a list, or after the last one, every draw gave the text's own token.
+/// Lists of ids, each ascending, stored end to end, with a share in (0, 1] for each id. For a token
+/// without a list, or after the last one, every draw gave the text's own token.
 struct MissedTokens {
   std::vector<std::uint64_t> end{};  ///< [tokens] index in `id` where each token's list ends and
                                      ///< the next one begins

@@ -103,7 +103,7 @@ inline constexpr const char* derived = "derived";  ///< [B] number of the rollou
 inline constexpr const char* tier = "tier";        ///< [B] tier of help that its prompt gave; 0:
                                                    ///< none
 inline constexpr const char* opening = "opening";  ///< [B] number of its opening; 0: none
-inline constexpr const char* given = "given";      ///< [N] 1 for a token that nobody sampled
+inline constexpr const char* given = "given";      ///< [N] 1 for a token that was not sampled
 inline constexpr const char* parent = "parent";    ///< [B] index in the step of the rollout that it
                                                    ///< was forked from; -1: none
 inline constexpr const char* fork_token = "fork_token";  ///< [B] number of policy tokens shared

@@ -1,4 +1,4 @@
-// What the rollouts of a prompt are worth to the rollout game, as a function of their number.
+// The value of a prompt's rollouts to the rollout game, as a function of their number.
 #pragma once
 
 #include "base/text/config.hpp"
@@ -15,7 +15,8 @@ namespace rollcall::scheduling {
 ///   variance_proxy   -v / n with v their unbiased variance; its optimum is the square-root law
 ///                    (eq. 30)
 ///   solved           1 if one of the first n is correct, else 0
-/// Two are means, whose expectation is the same for any n, and exist for the paper's own rows:
+/// The other two are means, so their expectation is the same for any n. They exist for the rows
+/// that follow the paper:
 ///   failure_rate     minus the failure rate
 ///   surrogate_loss   minus the group's surrogate loss
 class ArmSignal {

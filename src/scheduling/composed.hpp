@@ -1,5 +1,5 @@
-// A scheduler that is composed of a sampler, an allocator, rounds and a selection, which share what
-// is known about the prompts.
+// A scheduler composed of a sampler, an allocator, rounds and a selection. They share what is known
+// about the prompts.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -70,12 +70,12 @@ class ComposedPolicy final : public Scheduler {
   std::vector<std::pair<std::string, double>> metrics_;  // saved state: those of the latest step
 };
 
-/// The reports without those of groups in which no rollout got a verdict. Such groups were drawn,
+/// The reports, except those of groups in which no rollout got a verdict. Such groups were drawn,
 /// but nothing can be learned from them.
 std::vector<GroupReport> with_verdicts(const std::vector<GroupReport>& reports);
 
-/// The reports of the groups that the task alone explains (GroupReport::from). Success with help
-/// says nothing about the prompt, so only rounds see the others.
+/// The reports of the groups that were asked the task's own prompts (GroupReport::from). Success
+/// with help says nothing about the prompt, so only rounds see the other groups.
 std::vector<GroupReport> plain_reports(const std::vector<GroupReport>& reports);
 
 /// Adds more reports to `all`. Fragments of one group become one report, with samples in order of

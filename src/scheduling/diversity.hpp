@@ -1,5 +1,5 @@
-// How much the answers to one prompt differ as sequences of tokens: the trajectory diversity score
-// (TDS) of variance-aware sampling.
+// Measures how much the answers to one prompt differ as sequences of tokens. It is the trajectory
+// diversity score (TDS) of variance-aware sampling.
 #pragma once
 
 #include <cstdint>

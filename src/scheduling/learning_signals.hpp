@@ -1,5 +1,5 @@
-// What a scheduler's pieces learn from a step's reports: the signal of the prompt game, the signal
-// of the rollout game, and the control that may replace the results on purpose.
+// The quantities that a scheduler's pieces learn from a step's reports: the signal of the prompt
+// game, the signal of the rollout game, and the control, which replaces the results on purpose.
 #pragma once
 
 #include "base/numbers/random.hpp"
@@ -15,11 +15,12 @@
 namespace rollcall::scheduling {
 
 /// A scheduler has one signal for all its prompt games and one for all its rollout games. Pieces
-/// say what they learn from when they are made, and only signals that some piece uses have knobs.
+/// declare what they learn from when they are constructed. Only signals that some piece uses have
+/// knobs.
 class LearningSignals {
  public:
   void use_signal() { uses_signal_ = true; }
-  /// With must_rank, check() refuses a signal that cannot rank counts of rollouts; otherwise
+  /// With must_rank, check() refuses a signal that cannot rank counts of rollouts. Otherwise only
   /// warnings() mentions it.
   void use_arm_signal(bool must_rank) {
     uses_arm_signal_ = true;
@@ -38,13 +39,13 @@ class LearningSignals {
   /// learns_prompts: the scheduler keeps results of prompts, so it has the knob `control` in any
   /// case.
   void bind(ConfigSchema& schema, bool learns_prompts);
-  /// Checks the knobs, after they are set. Throws ConfigError for a signal that cannot rank counts
-  /// if a piece must rank them, and for an inverted control if nothing has a sign.
+  /// Checks the knobs, after they are set. Throws ConfigError if a piece must rank counts and its
+  /// signal cannot, and for an inverted control if nothing has a sign.
   void check() const;
   std::vector<std::string> warnings() const;
 
-  /// What the pieces learn from these reports: the reports themselves, unless `control` says
-  /// otherwise. `random` draws the order of shuffled results. Valid until the next call.
+  /// Returns what the pieces learn from: these reports themselves, unless `control` replaces them.
+  /// `random` draws the order of shuffled results. Valid until the next call.
   const std::vector<GroupReport>& learned(const std::vector<GroupReport>& reports,
                                           const RandomStream& random);
   /// Whether the group has results and the loss learns from it: its rewards differ or, with
@@ -53,7 +54,7 @@ class LearningSignals {
   const Control& control() const { return control_; }
   const Signal& signal() const { return signal_; }
   const ArmSignal& arm_signal() const { return arm_signal_; }
-  /// What the first n rollouts of a learned report are worth to the rollout game.
+  /// The value of the first n rollouts of a learned report to the rollout game.
   double gain(const GroupReport& learned, std::size_t n) const {
     return control_.sign() * arm_signal_.gain(learned, n);
   }

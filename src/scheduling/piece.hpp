@@ -1,5 +1,5 @@
-// What the four families of scheduling pieces have in common: knobs, learning, and a state that can
-// be saved.
+// The interface that the four families of scheduling pieces share: knobs, learning, and a state
+// that can be saved.
 #pragma once
 
 #include "base/text/config.hpp"
@@ -17,8 +17,8 @@
 
 namespace rollcall::scheduling {
 
-/// A piece is pure: its answers depend on its state, the shared knowledge and the addressed random
-/// streams alone. A piece without knobs, state or metrics does not override those functions.
+/// A piece is pure: its answers depend only on its state, the shared knowledge and the addressed
+/// random streams. A piece without knobs, state or metrics does not override those functions.
 class Piece {
  public:
   virtual ~Piece() = default;
@@ -28,10 +28,10 @@ class Piece {
   /// learned from them.
   virtual void learn(const std::vector<GroupReport>&) {}
   virtual nlohmann::json save() const;  ///< {} by default
-  /// Throws StorageError or a json exception when `state` is not one that save() returned.
+  /// Throws StorageError or a json exception when `state` did not come from save().
   virtual void load(const nlohmann::json& state);
   /// Loads a state that was saved with other prompts. Returns false if the piece starts without a
-  /// state instead, which is the default for a piece whose state names prompts.
+  /// state instead. That is the default for a piece that stores prompt ids.
   virtual bool load_changed(const nlohmann::json& state, const PromptMap& map);
   virtual std::vector<std::pair<std::string, double>> metrics() const { return {}; }
   /// The fields that the piece cannot do without, with the current knobs.
@@ -41,16 +41,16 @@ class Piece {
   virtual std::optional<Shortage> shortage(const StepRequest&) const { return std::nullopt; }
 };
 
-/// A choice of a prompt for a step.
+/// A prompt that was chosen for a step.
 struct PromptDraw {
   PromptId prompt;
   std::uint32_t draw = 0;     ///< how often the step has already chosen the prompt
   double probability = -1.0;  ///< chance of this choice; -1: not stated
 };
 
-/// For allocators whose counts are to differ, each within [least, most] and the step's bounds.
-/// Returns a shortage if the mean count equals one of these bounds, so that all prompts get equal
-/// counts.
+/// For allocators that give prompts different counts, within [least, most] and the step's bounds.
+/// Returns a shortage if the mean count equals one of these bounds, because all prompts then get
+/// equal counts.
 std::optional<Shortage> no_room_to_differ(const StepRequest& request, std::int64_t least,
                                           std::int64_t most);
 /// For rounds that give up to `more` rollouts (at least 1) to prompts that already have the mean: a
@@ -60,8 +60,8 @@ std::optional<Shortage> no_room_for_more(const StepRequest& request, std::int64_
 /// Chooses the prompts of a step.
 class Sampler : public Piece {
  public:
-  /// Whether it has no choice in a step that asks for as many prompts as there are. A sampler that
-  /// draws all prompts alike, or copies of some, overrides this.
+  /// Whether it has no choice in a step that asks for all prompts there are. A sampler that draws
+  /// all prompts with equal chances, or draws copies of some, overrides this.
   virtual bool needs_more_prompts() const { return true; }
   /// [request.prompts] draws. A refill calls this again within a step, with the number of prompts
   /// that it still needs. `held`: prompts that the step already has, ascending; they are not drawn
@@ -73,12 +73,12 @@ class Sampler : public Piece {
 /// Decides how many rollouts each chosen prompt gets.
 class Allocator : public Piece {
  public:
-  /// By default counts are meant to differ; an allocator of equal counts overrides this.
+  /// By default counts are meant to differ. An allocator that gives equal counts overrides this.
   std::optional<Shortage> shortage(const StepRequest& request) const override {
     return no_room_to_differ(request, request.min_rollouts, request.max_rollouts);
   }
   /// [groups] counts that sum to request.budget, each within the request's bounds. Implementations
-  /// end in apportion(), which makes the total exact.
+  /// finish with apportion(), which makes the total exact.
   virtual std::vector<std::int64_t> counts(const StepRequest& request,
                                            const std::vector<GroupPlan>& groups) = 0;
 };
@@ -102,7 +102,7 @@ class Rounds : public Piece {
   virtual std::int64_t tiers() const { return 0; }        ///< PolicyTraits::tiers
 };
 
-/// Decides which of the drawn rollouts train, and with which weight.
+/// Decides which of the drawn rollouts train, and with what weight.
 class Selection : public Piece {
  public:
   /// An entry for every group whose weight is not 1 or whose rollouts do not all train, ascending
@@ -111,7 +111,7 @@ class Selection : public Piece {
                                             const std::vector<GroupReport>& reports) = 0;
   /// Its entries may have weights other than 1.
   virtual bool weighs() const { return false; }
-  /// The factor that the advantages of the prompt's groups would get now.
+  /// The factor that would multiply the advantages of the prompt's groups now.
   virtual double weight(PromptId) const { return 1.0; }
 };
 

@@ -1,4 +1,5 @@
-// Which groups of earlier steps a step trains on again: a pure function of numbers.
+// Chooses the groups of earlier steps on which a step trains again. It is a pure function of
+// numbers.
 #pragma once
 
 #include "base/numbers/id.hpp"
@@ -11,7 +12,7 @@
 
 namespace rollcall::scheduling {
 
-/// What is known about a group from an earlier step that may be trained on again.
+/// A group from an earlier step that may be trained on again, as the choice sees it.
 struct ReplayCandidate {
   GroupId id;
   std::uint64_t version = 0;  ///< optimizer steps of the policy that sampled it

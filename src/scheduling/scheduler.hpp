@@ -1,5 +1,5 @@
-// Rank 0's decisions as pure functions of numbers: which prompts, how many rollouts each, and which
-// of them train. There are no clocks, files, MPI or tensors here.
+// The decisions of rank 0 as pure functions of numbers: which prompts to ask, how many rollouts
+// each gets, and which of them train. There are no clocks, files, MPI or tensors here.
 #pragma once
 
 #include "base/numbers/id.hpp"
@@ -26,19 +26,19 @@ struct PromptTable {
                          ///< same settings
   std::vector<std::uint64_t> content{};  ///< [prompts] hash of the prompt's content; empty:
                                          ///< unknown, and a state then fits only tables of its size
-  std::vector<std::uint8_t> tiers{};  ///< [prompts] tiers of help that the prompt has; empty: all
-                                      ///< that scheduler.knobs.hint_tiers asks for
+  std::vector<std::uint8_t> tiers{};  ///< [prompts] tiers of help that the prompt has; empty: every
+                                      ///< tier that scheduler.knobs.hint_tiers asks for
   std::size_t size() const { return level.size(); }
 };
 
-/// What happened to a state's prompts when it was loaded.
+/// What happened to the prompts of a state when it was loaded.
 struct LoadReport {
   bool same_prompts = true;
-  /// Numbers of prompts: in the state and in the table; in the table only, so without results; in
-  /// the state only, so forgotten.
+  /// Numbers of prompts: those in both the state and the table, those in the table only, which
+  /// start without results, and those in the state only, which are forgotten.
   std::uint64_t kept = 0, fresh = 0, gone = 0;
-  std::vector<std::string> restarted{};  ///< pieces that start without a state, because theirs
-                                         ///< could not follow changed prompts
+  std::vector<std::string> restarted{};  ///< pieces that start without a state, because their saved
+                                         ///< one does not fit the changed prompts
 };
 
 struct StepRequest {
@@ -77,22 +77,22 @@ struct Training {
   std::int64_t drawn = 0, trained = 0;  ///< numbers of rollouts
 };
 
-/// A field of PromptTable or GroupReport that other schedulers can do without, but that this one
-/// needs.
+/// A field of PromptTable or GroupReport that this scheduler needs. Other schedulers work without
+/// it.
 struct Need {
   std::string field{};    ///< domain, prior, diversity or predicted
   std::string reason{};   ///< what the scheduler uses it for
   std::string measure{};  ///< for a diversity: a row of diversity_measures()
 };
 
-/// Bounds of a step that leave a scheduler no choice, so it would act as a plainer one.
+/// Bounds of a step that leave a scheduler no choice, so that it would act like a plainer one.
 struct Shortage {
   std::string problem{};  ///< it names the settings of the run file that cause it
   std::string remedy{};
 };
 
-/// What a run may rely on, and what it must provide. It follows from row, pieces and knobs, so it
-/// is the same for the whole run.
+/// What a run may rely on, and what it must provide. It depends only on row, pieces and knobs, so
+/// it is the same for the whole run.
 struct PolicyTraits {
   bool exact_total = true;       ///< every step draws exactly StepRequest::budget rollouts;
                                  ///< otherwise a step draws at most hard_cap()
@@ -116,9 +116,10 @@ struct PolicyParts {
 /// rows were last taken.
 enum class Rows { all, changed };
 
-/// Chooses prompts and budgets: a row of the table of schedulers, with its state. save() and load()
-/// carry the whole state, so a resumed run equals one without interruption. A step is begin_step,
-/// any number of next_round, settle, end_step. The state is saved between steps only.
+/// Chooses prompts and budgets. A scheduler is a row of the table of schedulers with its state.
+/// save() and load() cover the whole state, so a resumed run equals one without interruption. A
+/// step is begin_step, any number of next_round, settle, end_step. The state is saved between steps
+/// only.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
@@ -132,22 +133,22 @@ class Scheduler {
   /// Replaces the reports of all rounds so far by these (ascending GroupId), for runs that permute
   /// verdicts over the whole step. The next_round that follows has no reports of its own.
   virtual void hear_again(std::vector<GroupReport> reports) = 0;
-  /// After the last round: which rollouts train, and with which weight. `reports`: all results of
-  /// the step, ascending GroupId.
+  /// Called after the last round: which rollouts train, and with what weight. `reports`: all
+  /// results of the step, ascending GroupId.
   virtual Training settle(const StepRequest& request, const std::vector<GroupReport>& reports) = 0;
-  /// End of a step, after the update: the same reports, now with loss and mean_abs_advantage. All
-  /// learning happens here.
+  /// Called at the end of a step, after the update. The reports are the same, now with loss and
+  /// mean_abs_advantage. All learning happens here.
   virtual void end_step(const std::vector<GroupReport>& reports) = 0;
   virtual const PolicyTraits& traits() const = 0;
-  /// A shortage if steps with these bounds and this budget, or the prompts of the table, leave the
-  /// scheduler no choice, so it would draw as a plainer scheduler does. A table of one
-  /// prompt stands for prompts that are not known yet.
+  /// A shortage if the bounds, the budget or the prompts of the table leave the scheduler no
+  /// choice, so that it would draw like a plainer scheduler. A table with a single prompt means
+  /// that the prompts are not known yet.
   virtual std::optional<Shortage> shortage(const StepRequest&) const { return std::nullopt; }
   /// The largest number of rollouts that a step with this request draws, over all its rounds.
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;
   virtual std::string save() const = 0;  ///< JSON text with a format number
-  /// The same state in parts. With Rows::changed, the rows replace those of the same prompts from
-  /// the calls before; update() of prompt_rows.hpp merges them.
+  /// The same state in parts. With Rows::changed, the rows replace those that earlier calls
+  /// returned for the same prompts. update() in prompt_rows.hpp merges them.
   virtual PolicyParts save_parts(Rows which) = 0;
   /// Loads a state from parts, as load() does from text. `content`: the prompts' contents when it
   /// was saved.
@@ -155,12 +156,12 @@ class Scheduler {
                                 const std::vector<std::uint64_t>& content) = 0;
   /// The prompts' contents, as in PromptTable.
   virtual const std::vector<std::uint64_t>& content() const = 0;
-  /// Loads a state, before the first step. Throws StorageError when `state` is not one that save()
-  /// returned. Prompts are recognised by PromptTable::content, wherever they are now.
+  /// Loads a state, before the first step. Throws StorageError when `state` did not come from
+  /// save(). Prompts are recognised by PromptTable::content, whatever their ids are now.
   virtual LoadReport load(const std::string& state) = 0;
   /// The prompt's difficulty bin; -1: the policy has no bins.
   virtual std::int32_t bin(PromptId prompt) const = 0;
-  /// The weight that the prompt's advantages would get now.
+  /// The weight that would multiply the prompt's advantages now.
   virtual double weight(PromptId prompt) const = 0;
   /// Named numbers for the metrics: rollout_alloc/min, max, mean, std, entropy, total_budget,
   /// class_share/<level>; then those of the pieces (gdro/*, ...).
@@ -176,7 +177,7 @@ struct SchedulerChoice {
   std::string sampler{}, allocator{}, rounds{}, selection{};
 };
 
-/// Throws ConfigError on an unknown row, piece or knob, naming the nearest.
+/// Throws ConfigError on an unknown row, piece or knob, and names the closest known one.
 std::unique_ptr<Scheduler> make_scheduler(const SchedulerChoice& choice, const Knobs& knobs,
                                           PromptTable prompts, std::uint64_t seed);
 std::vector<std::string> policy_names();

@@ -1,5 +1,5 @@
 // The table of schedulers, and the four tables of pieces that its rows name. METHODS.md has the
-// same rows for people.
+// same rows in a form for people to read.
 #pragma once
 
 #include "scheduling/piece.hpp"

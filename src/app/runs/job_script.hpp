@@ -66,7 +66,7 @@ std::filesystem::path script_path(const BatchJob& job);
 bool books_gpus(const BatchJob& job);
 std::string shell_quoted(const std::string& text);
 
-/// The line of a script that starts the run, or goes on with it.
+/// The line of a script that starts the run, or continues it.
 std::string launch_line(const RunOfJob& run);
 /// Seconds of a wall time in a form of sbatch(1), --time; nothing for another text.
 std::optional<std::int64_t> seconds_of(std::string_view time);

@@ -16,7 +16,8 @@ struct RopeScaling {
   double factor = 1.0;
   double low_freq_factor = 1.0, high_freq_factor = 4.0;  ///< llama3
   std::int64_t original_max_position_embeddings = 0;     ///< llama3, yarn: positions of pretraining
-  /// yarn: rotations within the original positions at which interpolation begins and is complete.
+  /// yarn: interpolation begins below beta_fast rotations within the original positions, and is
+  /// complete at beta_slow.
   double beta_fast = 32.0, beta_slow = 1.0;
   bool truncate = true;  ///< yarn: whether the bounds of the ramp are rounded to whole dimensions
   std::optional<double> attention_factor, mscale, mscale_all_dim;  ///< yarn

@@ -1,4 +1,5 @@
-// Private to the model: what prompts and live sequences of a decoding session have in common.
+// Private to the model: finds the beginnings that prompts and live sequences of a decoding session
+// share.
 #pragma once
 
 #include "model/decode/live_sequences.hpp"
@@ -11,13 +12,13 @@ namespace rollcall::model {
 /// The fewest positions shared with another prompt that are worth copying or waiting for.
 inline constexpr std::int64_t kLeastShared = 16;
 
-/// What a prompt has in common with prompts that have begun.
+/// The beginning that a prompt shares with prompts that have begun.
 struct CommonBeginning {
-  const KvPages* kv = nullptr;  ///< the pages with the longest computed common beginning, or null
-                                ///< if it is shorter than kLeastShared
+  const KvPages* kv = nullptr;  ///< the pages of the longest common beginning that is computed, or
+                                ///< null if it is shorter than kLeastShared
   std::int64_t computed = 0;    ///< positions of the prompt that are already computed in `kv`
-  std::int64_t soon = 0;        ///< the longest common beginning with any of these prompts, all of
-                                ///< which will be computed soon
+  std::int64_t soon = 0;        ///< the longest beginning shared with any of these prompts,
+                                ///< computed or about to be
 };
 
 /// The longest beginning that a prompt shares with one that has begun. The prompt's last token does

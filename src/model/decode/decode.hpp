@@ -12,10 +12,10 @@ namespace rollcall::model {
 
 /// Default bound on the bytes of keys and values in one decode() call.
 constexpr std::int64_t kMostCacheBytes = std::int64_t(1) << 29;
-/// A bound so high that only a device's memory limits the keys and values.
+/// A bound that is never reached, so that only a device's memory limits the keys and values.
 constexpr std::int64_t kAllOfADevice = std::int64_t(1) << 60;
 
-/// What decoding may use. Results are bitwise independent of it.
+/// The resources that decoding may use. They do not change a bit of the results.
 struct DecodeOptions {
   int threads = 1;
   /// Bound on the bytes of keys and values. One sequence per session always has room.
@@ -31,11 +31,12 @@ struct DecodeOptions {
 };
 
 /// Samples all requests and returns [request][sample]. All threads share the operations of one
-/// session, unless the weights fit in a core's cache; then each thread has its own session. Samples
-/// that end make room for waiting ones from any request. The bits do not depend on what is decoded
-/// together, or on when replies come. A sample that should be forked from another is empty if no
-/// reply created it. Throws InputError if a prompt plus the tokens that its first turn may sample
-/// exceeds max_position_embeddings, and ConfigError for settings that cannot sample.
+/// session, unless the weights fit in a core's cache; then each thread has its own session. When a
+/// sample ends, a waiting one from any request takes its place. The bits do not depend on which
+/// samples are decoded together, or on when replies arrive. A sample that should be forked from
+/// another is empty if no reply created it. Throws InputError if a prompt plus the tokens that its
+/// first turn may sample exceeds max_position_embeddings, and ConfigError for settings that cannot
+/// sample.
 std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
                                                  std::span<const DecodeRequest> requests,
                                                  const SamplingParams& sampling,

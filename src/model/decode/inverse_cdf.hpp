@@ -12,7 +12,8 @@
 
 namespace rollcall::model {
 
-/// Number of tokens in a block of a vocabulary of `tokens`. The last block may be shorter.
+/// The number of tokens in a block of a vocabulary that has `tokens` tokens. The last block may be
+/// shorter.
 inline std::int64_t tokens_of_block(std::size_t block, std::int64_t tokens) {
   constexpr std::int64_t size = kernels::kVocabularyBlock;
   return std::min(size, tokens - std::int64_t(block) * size);

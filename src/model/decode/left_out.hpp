@@ -14,7 +14,7 @@ inline constexpr float kLeftOut = -1e30F;
 
 /// Replaces the logits of all ids that are not in `kept`. `logits` [count] belong to the ids from
 /// `first` on. `kept` ascends; an empty list keeps all ids. Log-prob, entropy and their gradients
-/// then are those of the softmax over `kept`. DeepSeek-V3.2 (arXiv:2512.02556, section 3.1) applies
+/// are then those of the softmax over `kept`. DeepSeek-V3.2 (arXiv:2512.02556, section 3.1) applies
 /// the same mask in sampling and in training.
 inline void leave_out_others(std::span<const std::int32_t> kept, std::int64_t first,
                              std::int64_t count, float* logits) {

@@ -9,8 +9,9 @@
 
 namespace rollcall::model {
 
-/// Shared sequences, in the order of their prompts' numbers. Those of one prompt that parted late
-/// are neighbours. A step advances at most rows() sequences. If there are more, they take turns.
+/// Shared sequences, in the order of their prompts' numbers. Sequences of one prompt that diverged
+/// late are neighbours. A step advances at most rows() sequences. If there are more, they take
+/// turns.
 class LiveSequences {
  public:
   using Shared = std::vector<std::shared_ptr<SharedSequence>>;
@@ -33,7 +34,7 @@ class LiveSequences {
   std::vector<Sequence*> remove(SharedSequence& shared);
   std::vector<Sequence*> remove_all();  ///< remove() of all shared sequences
 
-  SharedSequence& youngest() const;     ///< the shared sequence with the highest oldest().id
+  SharedSequence& youngest() const;     ///< the shared sequence that has the highest oldest().id
   Shared in_turn_oldest_first() const;  ///< shared sequences that advance in the current step
 
   /// Chooses which sequences advance in the current step: those that have sampled the fewest
@@ -41,8 +42,8 @@ class LiveSequences {
   /// keeps the rows busy to the end. A shared sequence that gets rows for only some of its members
   /// is split for good.
   void give_turns();
-  /// After a step: members that sampled the same token stay together, and the others become shared
-  /// sequences beside them. Members that ended leave with the pages computed for them.
+  /// Called after a step. Members that sampled the same token stay together, and the others become
+  /// shared sequences of their own. Members that ended leave with the pages computed for them.
   void part_ways();
 
  private:

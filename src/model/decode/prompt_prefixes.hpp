@@ -10,8 +10,8 @@
 
 namespace rollcall::model {
 
-/// Finds prompts by their tokens, and knows which of them hold pages. A prompt gives its pages up
-/// when no sequence waits for them; sequences that share a page keep it alive.
+/// Finds prompts by their tokens, and knows which of them hold pages. A prompt gives up its pages
+/// when no sequence waits for them. Sequences that share a page keep it alive.
 class PromptPrefixes {
  public:
   std::shared_ptr<PromptPrefix> find_or_add(const std::vector<std::int32_t>& tokens);
@@ -23,7 +23,7 @@ class PromptPrefixes {
   void begin(const std::shared_ptr<PromptPrefix>& prefix) { begun_.push_back(prefix); }
   /// Takes the pages from prompts that no sequence waits for.
   void drop_idle();
-  /// Takes the pages from all prompts but one, or with nullptr from all.
+  /// Takes the pages from all prompts except one, or from all of them if that is nullptr.
   void drop_all_but(const PromptPrefix* kept);
 
  private:

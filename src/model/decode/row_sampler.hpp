@@ -36,8 +36,8 @@ class RowSampler {
                                                                               : 0),
         vocab_(vocab) {}
 
-  /// Computes the columns of a row [vocab], which is borrowed until the next call. That leaves the
-  /// row in the cache for draw().
+  /// Computes the columns of a row [vocab], which is borrowed until the next call. The row is then
+  /// in the CPU's cache for draw().
   void read(kernels::ExecutionContext& context, const float* logits, float inverse_temperature) {
     logits_ = logits, scale_ = inverse_temperature;
     take_columns(context, logits, exponentials_.empty() ? nullptr : exponentials_.data());
@@ -87,12 +87,12 @@ class RowSampler {
   std::int64_t drawn_;  ///< ids below this one may be drawn
   std::vector<kernels::BlockMass> masses_;
   std::vector<float> exponentials_;  ///< [vocab] if the sampler needs them, otherwise empty
-  /// [vocab] the row without the tokens left out, if log-probs are over the others.
+  /// [vocab] the row without the tokens that are left out, if log-probs are over the kept ones.
   std::vector<float> renormalised_;
   std::int64_t vocab_;
   const float* logits_ = nullptr;
   float scale_ = 1.0F;
-  SampledToken row_{};  ///< what all draws from the row have in common
+  SampledToken row_{};  ///< the part that all draws from the row share
 };
 
 }  // namespace rollcall::model

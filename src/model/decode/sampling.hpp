@@ -1,4 +1,4 @@
-// Private to the model: one token from one row of logits.
+// Private to the model: samples one token from one row of logits.
 #pragma once
 
 #include "core/plan.hpp"
@@ -24,7 +24,7 @@ void check_sampling(const SamplingParams& params);
 
 /// Samples by inverse CDF from the ids that the tokenizer has. A draw chooses a block of the
 /// vocabulary by its mass, then a token inside it. Greedy sampling takes the most probable token,
-/// and the lowest id in a tie. Not thread-safe, because it holds scratch memory.
+/// and among equals the one with the lowest id. Not thread-safe, because it holds scratch memory.
 class TokenSampler {
  public:
   TokenSampler(const SamplingParams& params, std::int64_t vocab_size,
@@ -32,8 +32,9 @@ class TokenSampler {
 
   bool needs_exponentials() const { return top_.has_value(); }
   void read(const RowOfLogits& row);  ///< the row is borrowed until the next call
-  std::int32_t draw(double u);        ///< `u` in [0, 1); a row allows any number of draws
-  // Only if needs_exponentials(), that is if draws leave tokens out:
+  std::int32_t draw(double u);        ///< `u` is in [0, 1); may be called any number of times per
+                                      ///< row
+  // These are available only if needs_exponentials(), that is, if draws leave tokens out.
   double kept_mass() const;  ///< probability of the tokens that are kept, in the softmax over all
   std::vector<std::int32_t> kept_ids() { return top_->ids(); }  ///< ascending
 

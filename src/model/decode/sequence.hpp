@@ -32,9 +32,9 @@ class TurnStop {
     turn_ = sampled;
     rule_ = rules_ ? rules_() : StopRule();
   }
-  /// The rule for a fork. `sampled` are the sampled tokens that the fork shares with this sequence,
-  /// and it continues the turn that began after `turn` of them. It is a new rule that reads that
-  /// turn's tokens one by one, since a rule may keep state.
+  /// The rule for a fork. The fork shares the tokens `sampled` with this sequence, and continues
+  /// the turn that began after `turn` of them. A new rule reads that turn's tokens one by one,
+  /// because a rule may keep state.
   TurnStop forked(std::span<const std::int32_t> sampled, std::size_t turn) const {
     TurnStop fork = *this;
     fork.answer_.resize(given_);
@@ -48,7 +48,7 @@ class TurnStop {
   void add(std::int32_t token) {
     if (!answer_.empty()) answer_.push_back(token);
   }
-  /// Whether the rule ends the turn. `sampled`: all sampled tokens of the sequence, all of which
+  /// Whether the rule ends the turn. `sampled`: all sampled tokens of the sequence. All of them
   /// have been added.
   bool ends(std::span<const std::int32_t> sampled) const {
     if (!rule_) return false;
@@ -125,26 +125,27 @@ struct Sequence {
   bool has_pages() const { return !kv.pages.empty(); }
   std::int64_t sampled() const { return std::int64_t(result.tokens.size()); }
   std::int64_t pages_at_limit() const { return kernels::pages_of(length() + limit - sampled()); }
-  /// Sampled tokens before the current turn, or before the last turn once that has ended.
+  /// The number of sampled tokens before the current turn, or before the last turn once that has
+  /// ended.
   std::size_t turn() const { return later_turns.empty() ? 0 : later_turns.back().sampled; }
-  /// Tokens after the prompt, up to and including the `count`-th sampled one.
+  /// The number of tokens after the prompt, up to and including sampled token number `count`.
   std::size_t through(std::size_t count) const;
   /// Appends tokens from others, and begins a turn in which `most` tokens may be sampled.
   void begin_turn(std::span<const std::int32_t> said, std::int64_t most);
-  /// A sequence that begins with this one's tokens up to and including the `count`-th sampled one.
-  /// If `said` is empty and that token did not end its turn, it continues that turn. It has no
-  /// pages.
+  /// A new sequence that begins with this one's tokens, up to and including sampled token number
+  /// `count`. If `said` is empty and that token did not end its turn, the new sequence continues
+  /// the turn. It has no pages.
   Sequence forked(std::uint64_t id, std::size_t count, std::uint32_t sample,
                   std::span<const std::int32_t> said, std::int64_t most) const;
-  /// The pages that this sequence can reuse from another with the same first `alike` tokens, or
-  /// none if they lack part of the prompt. The state of the last token has to be computed, unless
-  /// it is the prompt's last token.
+  /// The pages that this sequence can reuse from another one with the same first `alike` tokens, or
+  /// no pages if part of the prompt is not in them. The last token is not reused, because its state
+  /// has to be computed, unless it is the prompt's last token.
   KvPages pages_from(const KvPages& other, std::int64_t alike) const;
 };
 
-/// The most pages that a sequence whose positions are in `kv` can still take up to its limit, with
-/// those of its prompt if that has not begun. The page being filled counts too, because it may be
-/// shared and is then copied.
+/// The most pages that a sequence can still take before it reaches its limit. Its positions so far
+/// are in `kv`. The pages of its prompt are included if the prompt has not begun. So is the page
+/// that is being filled, because it may be shared and is then copied.
 inline std::int64_t pages_to_come(const Sequence& sequence, const KvPages& kv) {
   const PromptPrefix& prefix = *sequence.prompt_prefix;
   if (!kv.pages.empty()) return sequence.pages_at_limit() - kv.computed / kernels::kPageKeys;

@@ -42,8 +42,8 @@ struct DecodeSession::State {
     const Id id = sequence.id;
     return sequences.emplace(id, std::move(sequence)).first->second;
   }
-  /// Makes sure that there can be pages for a sequence up to its limit, besides those of its
-  /// prompt.
+  /// Makes sure that the pool may hand out enough pages for this sequence to reach its limit, in
+  /// addition to those of its prompt.
   void admit_pages(const Sequence& sequence) {
     pool.admit(kernels::pages_of(sequence.prompt_prefix->length()) + sequence.pages_at_limit());
   }

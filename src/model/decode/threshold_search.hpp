@@ -1,5 +1,5 @@
-// Private to the model: the threshold above which a wanted number of tokens, or a wanted mass,
-// lies.
+// Private to the model: finds the weight above which a row has a wanted number of tokens or a
+// wanted mass.
 #pragma once
 
 #include "kernels/kernel_set.hpp"

@@ -12,12 +12,12 @@
 
 namespace rollcall::model {
 
-/// Memory for one pass after another. Pieces are taken from a block that stays, and given back in
-/// reverse order. Queued work may still use a piece that was given back, because the work of its
-/// next owner is queued after it.
+/// Memory that successive passes use. Pieces are taken from a block that stays allocated, and are
+/// given back in reverse order. Queued work may still use a piece that was given back, because the
+/// work of its next owner is queued after it.
 class DeviceArena {
  public:
-  /// `what`: what the passes are for, one of the names in device_items.
+  /// `what`: the purpose of the passes, one of the names in device_items.
   explicit DeviceArena(const char* what) : what_(what) {}
   /// Makes the memory one block of at least `bytes`, which device_sizes.hpp computes for a pass. No
   /// piece may be in use.
@@ -43,8 +43,8 @@ class DeviceArena {
   Mark at_;
 };
 
-/// The process's device. A thread holds a turn while it uses the device, because calls from several
-/// threads would interleave in its stream.
+/// The process's device. A thread takes a turn before it uses the device, because calls from
+/// several threads would interleave in its stream.
 class Device {
  public:
   static Device& own();
@@ -64,7 +64,7 @@ class Device {
   void download(const T* from, std::span<T> to) {
     download_bytes(from, std::as_writable_bytes(to));
   }
-  void wait();     ///< until all queued work is done
+  void wait();     ///< waits until all queued work is done
   void recycle();  ///< frees all uploads; call it after a wait()
 
  private:
@@ -97,7 +97,8 @@ class DeviceInput {
       : device_(&device),
         pinned_(kernels::cuda::pinned_memory(std::size_t(bytes))),
         place_(arena.take<std::byte>(bytes)) {}
-  /// Waits until the host's side is no longer being copied. Then put() starts at its beginning.
+  /// Waits until the memory on the host is no longer being copied. The next put() then writes to
+  /// its beginning.
   void begin();
   /// Appends values to those put since begin(). Together they must fit into the place. Returns
   /// their address on the device.

@@ -28,14 +28,14 @@ class DeviceBackend {
     float* values;
     std::int64_t width;
   };
-  /// Whether the rows of a block stay for a backward pass. With `nothing` each residual sum is made
-  /// in place, and all other rows of the block are given back.
+  /// Whether the rows of a block are kept for a backward pass. With `nothing` each residual sum is
+  /// computed in place, and all other rows of the block are given back.
   enum class Keep { nothing, rows };
   /// Begins a pass. Returns the embeddings of its tokens: [n, hidden].
   Rows embed(const OnDevice& policy, const PassRows& input, Keep keep);
   /// Output of the last block, before the final norm: [n, hidden].
   Rows hidden(const OnDevice& policy, const PassRows& input);
-  /// Gives back what was taken since embed().
+  /// Gives back the memory that was taken since embed().
   void release() { arena_.give_back(after_embed_); }
 
   /// Queues the work that reads logits [count, V] and normed [count, hidden].
@@ -68,7 +68,7 @@ class DeviceBackend {
     kernels::cuda::products(context(), rounded_of(x), factors);
     return y;
   }
-  /// x + linear(y). With Keep::nothing the sum is written in place of x.
+  /// x + linear(y). With Keep::nothing the sum replaces x.
   Rows add_linear(Rows x, Rows y, const Linear& linear);
   Rows rms_norm(Rows x, const Norm& norm);
   void rope(Rows x, int direction);  ///< in place
@@ -80,13 +80,13 @@ class DeviceBackend {
 
  private:
   kernels::cuda::Rows16 rounded_of(Rows x) const;
-  /// The buffer for rounded rows, which holds x from now on.
+  /// Returns the buffer for rounded rows, which is for the rows of x from now on.
   kernels::Bf16* rounding(Rows x) { return rounded_rows_ = x.values, rounded_; }
   Rows take(std::int64_t width) { return {arena_.take<float>(n_ * width), width}; }
 
   Device* device_;
   DeviceArena arena_;
-  // Members of the current pass:
+  // The state of the current pass.
   const OnDevice* policy_ = nullptr;
   Keep keep_ = Keep::nothing;
   DeviceArena::Mark after_embed_{};

@@ -12,7 +12,7 @@ namespace rollcall::model {
 struct SliceRange {
   std::size_t first = 0, last = 0;
 };
-/// The parts in the order in which a backward pass comes to them: the head, the final norm, the
+/// The parts in the order in which a backward pass reaches them: the head, the final norm, the
 /// blocks from the last to the first, and the embedding.
 std::vector<SliceRange> backward_parts(const PolicyModel::Packed& policy);
 
@@ -21,8 +21,8 @@ std::vector<SliceRange> backward_parts(const PolicyModel::Packed& policy);
 class DeviceGradients {
  public:
   virtual ~DeviceGradients() = default;
-  // begin_part() and end_part() enclose everything that is added to a part. Every micro-batch has
-  // every part once.
+  // Everything that is added to a part comes between begin_part() and end_part(). Every micro-batch
+  // goes through every part once.
   virtual void begin_part(std::size_t part) = 0;
   virtual void end_part() = 0;
   /// The gradient of a slice of the layout from its element `first` on.
@@ -79,7 +79,7 @@ class DeviceBackward {
   void weights(const Linear& linear, std::int64_t first_output, const float* dy,
                const kernels::cuda::Rows16& turned_x);
   void inputs(const Linear& linear, const float* dy, std::int64_t rows, float* dx);
-  /// Writes the gradient with respect to the norm's input x into dx, or with `added` adds it to dx.
+  /// Writes the gradient with respect to the norm's input x into dx, or adds it to dx if `added`.
   void norm(const Norm& norm, const float* x, std::int64_t rows, const float* dy, float* dx,
             bool added);
   struct Heads {

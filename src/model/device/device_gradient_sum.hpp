@@ -1,5 +1,5 @@
-// Private to the model: the gradient sum of a device's rank, and the shares of the layout that it
-// is kept in.
+// Private to the model: the gradient sum of a rank that computes on a device, and the shares of the
+// layout in which it is kept.
 #pragma once
 
 #include "model/device/device_backward.hpp"
@@ -36,7 +36,7 @@ struct ShareLayout {
 
   /// [ranks + 1] where the shares begin within a range.
   std::vector<std::int64_t> offsets_in(const LayoutRange& range) const;
-  /// The parts of slices that lie in a range, in order: see(slice, part).
+  /// Calls see(slice, part) for the parts of slices that lie in a range, in order.
   template <class See>
   void each_slice(const LayoutRange& range, const See& see) const {
     const auto& slices = layout.slices;
@@ -92,8 +92,8 @@ class DeviceGradientSum final : public DeviceGradients {
   const SumExponents& exponents() const { return exponents_; }
   /// Ends the sum as SumExponents::decide does. Collective.
   SumOutcome decide(Collectives& ranks);
-  /// After `ready`: the share's gradient in fp32, window by window: see(range, values). Elements
-  /// between slices are 0.
+  /// After `ready`: calls see(range, values) with the share's gradient in fp32, window by window.
+  /// Elements between slices are 0.
   template <class See>
   void gradient(const DeviceWindow& window, const See& see) {
     const LayoutRange& share = shares_->share;

@@ -12,15 +12,15 @@
 
 namespace rollcall::model {
 
-/// The number of rows to which a launch of `rows` rows is padded, so that few graphs cover all
-/// numbers. It is a multiple of a quarter of the next power of two, or of a product's tile if the
-/// tile is smaller.
+/// The number of rows to which a launch of `rows` rows is padded, so that a few graphs cover all
+/// numbers of rows. It is a multiple of a quarter of the next power of two, or of a product's tile
+/// if the tile is smaller.
 std::int64_t filled_rows(std::int64_t rows);
 
 /// The graphs of one policy, found by the kind of work and the number of rows. All other arguments
-/// of the launches stay the same. That includes the addresses of weights, whichever version is
-/// there. New work is launched call by call, which also loads its kernels, and captured when it
-/// comes a second time.
+/// of the launches stay the same. That includes the addresses of the weights, whichever version
+/// they hold. The first time, work is launched call by call, which also loads its kernels. The
+/// second time it is captured.
 class StepGraphs {
  public:
   enum class Work { rows, draws };

@@ -1,4 +1,4 @@
-// Private to the model: what a pass on the device reads about its rows.
+// Private to the model: the arrays that describe the rows of a pass on the device.
 #pragma once
 
 #include "model/device/device.hpp"

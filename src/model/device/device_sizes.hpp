@@ -30,7 +30,8 @@ constexpr std::int64_t kPageShare = 8, kPageShareOf = 10;
 constexpr std::int64_t piece(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 }  // namespace device_sizes
 
-/// The names of uses of memory, in `rollcall plan` and in errors when a device has no room.
+/// The names of the uses of memory, as they appear in `rollcall plan` and in errors when a device
+/// has no room.
 namespace device_items {
 constexpr const char *kWeights = "weights in bf16", *kShare = "share of weights, moments and sums",
                      *kWay = "sums and weights on their way to shares and back",

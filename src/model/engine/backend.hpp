@@ -20,9 +20,9 @@ class Backend {
  public:
   static constexpr std::int64_t kHeadRows = 256;  ///< rows whose logits are computed at a time
 
-  /// `kept`: the number of blocks whose rows stay until release(). With 0 a residual add gives back
-  /// all rows except its result. `logits`: whether to allocate memory for logits, which logits()
-  /// uses unless its caller provides some.
+  /// `kept`: the number of blocks whose rows are kept until release(). If it is 0, a residual add
+  /// gives back all rows except its result. `logits`: whether to allocate memory for logits, which
+  /// logits() uses unless its caller provides some.
   Backend(const ModelConfig& config, Team& team, std::int64_t max_rows, std::int64_t kept = 0,
           bool logits = true);
   /// Bytes of the memory that the constructor allocates.
@@ -38,8 +38,8 @@ class Backend {
   /// Output of the last block, before the final norm: [n, hidden], valid until the next call.
   const float* hidden(const PolicyModel::Packed& policy, std::span<const std::int32_t> tokens,
                       std::span<const std::int32_t> positions, KeyValues& memory);
-  /// Begins a pass whose blocks the caller runs: returns the embeddings, which go through
-  /// run_block(*this, ..) for each block in order.
+  /// Begins a pass in which the caller runs the blocks. Returns the embeddings, which the caller
+  /// passes through run_block(*this, ..) for each block in order.
   Rows embed(const PolicyModel::Packed& policy, std::span<const std::int32_t> tokens,
              std::span<const std::int32_t> positions, KeyValues& memory);
 
@@ -84,7 +84,7 @@ class Backend {
 
  private:
   Rows take(std::int64_t width) { return {scratch_.take(n_ * width), width}; }
-  Rows add(Rows x, Rows y);  ///< x + y, in place of x, or in place of y if rows are kept
+  Rows add(Rows x, Rows y);  ///< x + y, written over x, or over y if rows are kept
   void normalise(const float* x, std::int64_t n, const Norm& norm, float* y);
 
   Team* team_;
@@ -93,7 +93,7 @@ class Backend {
   bool keeps_, makes_room_;
   AlignedFloats x_, head_scratch_;
   Arena scratch_;
-  // Members of the current pass:
+  // The state of the current pass.
   const PolicyModel::Packed* policy_ = nullptr;
   std::int64_t n_ = 0;
   const std::int32_t* positions_ = nullptr;

@@ -1,6 +1,6 @@
 // Private to the model: the interfaces through which a decode session and a micro-batch runner
-// compute. One implementation uses the host's threads, another one a CUDA device. The policy's
-// numerics choose between them.
+// compute. One implementation uses the host's threads, the other a CUDA device. The policy's
+// numerics decide which one is used.
 #pragma once
 
 #include "model/decode/row_sampler.hpp"
@@ -31,7 +31,7 @@ class DecodeEngine {
  public:
   virtual ~DecodeEngine() = default;
   virtual PageMemory page_memory() = 0;
-  virtual std::int64_t most_page_bytes() const = 0;  ///< bound on the memory for pages
+  virtual std::int64_t most_page_bytes() const = 0;  ///< an upper bound on the memory for pages
   /// Copies at least the first `count` positions of a page, in all layers.
   virtual void copy_positions(const std::byte* from, std::int64_t count, std::byte* to) = 0;
   /// Output of the last block, before the final norm: [n, hidden], valid until the next call.
@@ -86,7 +86,7 @@ std::unique_ptr<DecodeEngine> make_device_decoding(const PolicyModel::Packed& po
                                                    std::int64_t rows);
 std::unique_ptr<MicroBatchEngine> make_device_micro_batches();
 
-/// Expects a micro-batch and a derivative that a backward pass can use.
+/// Checks that a backward pass can use this micro-batch and derivative.
 void expect_trainable(const PolicyModel::Packed& policy, const MicroBatch& micro_batch,
                       const ColumnGradient& derivative);
 

@@ -31,10 +31,10 @@ class KeyValues {
   virtual std::vector<Again> again() const { return {}; }
 };
 
-/// Sequences one after another without padding. Row i of a sequence attends to its rows 0..i. A
+/// Sequences laid end to end without padding. Row i of a sequence attends to its rows 0..i. A
 /// sequence with a parent also attends to the rows of the parent and to all that the parent attends
-/// to. It shares the whole pages before it with its parent. The positions before it that do not
-/// fill a page are stored a second time, in its own first page.
+/// to. It shares the whole pages before it with its parent. Positions before it that do not fill a
+/// whole page are stored a second time, in its own first page.
 class PackedSequences : public KeyValues {
  public:
   /// offsets [S+1]: sequence s has the rows [offsets[s], offsets[s+1]). parents [S] or empty, as in
@@ -46,9 +46,9 @@ class PackedSequences : public KeyValues {
   std::int64_t offset(std::size_t) const override { return 0; }
   std::int64_t units() const override { return std::int64_t(sequences()); }
   void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) override;
-  /// The rows of other sequences that are stored again, in the first own page of a sequence.
+  /// The rows of other sequences that are stored again in a sequence's own first page.
   std::vector<Again> again() const override;
-  /// [n] each row's position in its sequence, counting what comes before the sequence.
+  /// [n] each row's position in its sequence, counting the rows that come before the sequence.
   std::span<const std::int32_t> positions() const { return positions_; }
 
   /// A sequence: its own rows, and the number of rows from others that come before them.
@@ -60,8 +60,8 @@ class PackedSequences : public KeyValues {
   };
   const Stretch& stretch(std::size_t sequence) const { return stretches_[sequence]; }
   std::size_t sequences() const { return stretches_.size(); }
-  /// Calls visit(position, row, count) for each run of `count` positions of a sequence that are in
-  /// successive rows, in the order of positions.
+  /// Calls visit(position, row, count) for each run of `count` positions of a sequence that lie in
+  /// consecutive rows, in the order of positions.
   template <class Visit>
   void each_part(std::size_t sequence, const Visit& visit) const {
     const Stretch& own = stretches_[sequence];
@@ -79,7 +79,7 @@ class PackedSequences : public KeyValues {
   PageShape shape_;
   std::vector<std::int32_t> positions_;
   std::vector<kernels::AttentionRow> rows_;  ///< [n]
-  std::vector<const void*> tables_;          ///< the pages of each sequence, one after another
+  std::vector<const void*> tables_;          ///< the pages of all sequences, sequence by sequence
   std::vector<std::byte*> own_;              ///< [S] the first own page of each sequence
   AlignedArray<std::byte> memory_;           ///< the memory of all own pages
 };
@@ -87,8 +87,8 @@ class PackedSequences : public KeyValues {
 /// Expects offsets, targets and tokens of a micro-batch to be within their bounds.
 void expect_micro_batch(const PolicyModel::Packed& policy, const MicroBatch& micro_batch);
 
-/// [M] the row that each target is predicted from: the one before it, or the last row of its
-/// parent.
+/// [M] the row from which each target is predicted. It is the row before the target, or the last
+/// row of the parent.
 std::vector<std::int64_t> predicting_rows(const MicroBatch& micro_batch);
 
 }  // namespace rollcall::model

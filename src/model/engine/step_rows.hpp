@@ -40,7 +40,7 @@ struct KvPages {
   bool continues_in_shared_page() const {
     return computed % kernels::kPageKeys > 0 && pages[next_page()].use_count() > 1;
   }
-  /// Pages to take before `rows` further rows can be computed.
+  /// The number of pages to take before `rows` further rows can be computed.
   std::int64_t missing_pages(std::int64_t rows) const {
     return rows == 0 ? 0
                      : kernels::pages_of(computed + rows) - std::int64_t(pages.size()) +
@@ -54,7 +54,7 @@ struct Piece {
   std::int64_t first_row, begin, count;
 };
 
-/// The rows of a step. Its units are the parts of pieces that lie in one page each.
+/// The rows of a step. Each unit is the part of a piece that lies in one page.
 class StepRows final : public KeyValues {
  public:
   explicit StepRows(PageShape shape) : shape_(shape) {}

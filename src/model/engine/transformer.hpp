@@ -12,7 +12,8 @@ template <class Rows>
 struct BlockRows {
   Rows x;                 ///< [n, hidden] the block's input
   Rows normed;            ///< x after input_norm
-  Rows q_plain, k_plain;  ///< q and k before the norms of single heads; q and k without such norms
+  Rows q_plain, k_plain;  ///< q and k before the per-head norms; the same as q and k if there are
+                          ///< no such norms
   Rows q, k, v;
   Rows attended;
   Rows middle;         ///< [n, hidden] after the residual add of attention

@@ -1,4 +1,4 @@
-// Arrays of uninitialised numbers that begin on a cache line, and large ones on a huge page.
+// Arrays of uninitialised numbers. They begin on a cache line, and large ones on a huge page.
 #pragma once
 
 #include "model/support/huge_blocks.hpp"

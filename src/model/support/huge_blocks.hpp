@@ -1,5 +1,5 @@
-// Memory in whole huge pages, which is kept for the next use when it is given back. The kernel has
-// to clear all memory that it maps, and a step takes and gives back gigabytes.
+// Memory in whole huge pages, which is kept for reuse when it is given back. The kernel has to
+// clear all memory that it maps, and a step takes and gives back gigabytes.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return bytes_; }
   /// Reads the pages of `part`. Throws UnreadableError if they can no longer be read.
   void load(std::span<const std::byte> part) const;
-  /// Gives the memory of the pages of `part` back. They can be loaded again.
+  /// Gives back the memory of the pages of `part`. They can be loaded again.
   void release(std::span<const std::byte> part) const;
 
  private:

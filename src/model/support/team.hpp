@@ -1,5 +1,5 @@
 // Threads that share one operation. Each computes some of the outputs. No sum is split between
-// threads, so their number changes no bits.
+// threads, so the number of threads does not change any bits.
 #pragma once
 
 #include "base/errors/error.hpp"
@@ -40,8 +40,8 @@ struct Threads {
 struct Parts {
   std::int64_t count, size;
 };
-/// Cuts `count` rows into parts of one size, such that all members of a team get about equally
-/// many. The size is a multiple of 32, and exceeds `most` only by rounding.
+/// Cuts `count` rows into parts of one size, so that every member of a team gets about the same
+/// number of parts. The size is a multiple of 32, and exceeds `most` only by rounding.
 constexpr Parts even_parts(std::int64_t count, std::int64_t most, int members) {
   constexpr std::int64_t unit = 32;
   const std::int64_t least = (count + std::max(most, unit) - 1) / std::max(most, unit),
@@ -52,8 +52,8 @@ constexpr Parts even_parts(std::int64_t count, std::int64_t most, int members) {
 }
 
 /// Threads under one leader. The leader passes work to run(), every member does its part, and run()
-/// returns when all have. Members wait for work by spinning for about a tenth of a millisecond,
-/// because an operation often takes no longer, and then sleep.
+/// returns when all have finished. A member that waits for work spins for about a tenth of a
+/// millisecond, because an operation often takes no longer, and then sleeps.
 class Team {
  public:
   explicit Team(int size = 1) : size_(size) { expect(size > 0, "a team has a leader"); }
@@ -61,7 +61,7 @@ class Team {
   Team& operator=(const Team&) = delete;
 
   /// Takes the members from `side_by_side`, runs body() on the first one, the leader, and returns
-  /// when body() has. A team of several members can work only within lead().
+  /// when body() returns. A team of several members can work only within lead().
   void lead(const SideBySide& side_by_side, const std::function<void()>& body);
 
   int size() const { return size_; }

@@ -11,17 +11,18 @@
 namespace rollcall::model {
 
 /// Gradients of one micro-batch with respect to the weights. They go to the sink as they are
-/// computed; an empty sink means that they are not wanted. Products of gradients are `linear` on
-/// transposed operands, in the numerics of the policy. All else is fp32. Every sum runs over rows
-/// in ascending order, whichever thread computes it, so the bits depend on the micro-batch only.
+/// computed. An empty sink means that the caller does not want them. Products of gradients are
+/// `linear` on transposed operands, in the numerics of the policy. All else is fp32. Every sum runs
+/// over rows in ascending order, no matter which thread computes it, so the bits depend on the
+/// micro-batch only.
 class Backward {
  public:
   Backward(const PolicyModel::Packed& policy, Backend& backend, PackedSequences& sequences,
            Arena& scratch, const GradientSink& sink);
-  /// Floats of `scratch` for these numbers of rows, targets and members of a team.
+  /// The size of `scratch` in floats, for these numbers of rows, targets and team members.
   static std::int64_t scratch_floats(const ModelConfig& config, const kernels::KernelSet& kernels,
                                      std::int64_t rows, std::int64_t targets, int members);
-  /// Floats of `scratch` if only states() is called.
+  /// The size of `scratch` in floats if only states() is called.
   static std::int64_t state_floats(const ModelConfig& config, const kernels::KernelSet& kernels,
                                    std::int64_t targets);
 
@@ -77,7 +78,7 @@ class Backward {
   void bias(const Linear& linear, const float* dy);
   /// dx [rows, outputs] = dy [rows, linear.outputs] W.
   void inputs(const Linear& linear, const float* dy, std::int64_t rows, float* dx);
-  /// Writes the gradient with respect to the norm's input x into dx, or with `added` adds it to dx.
+  /// Writes the gradient with respect to the norm's input x into dx, or adds it to dx if `added`.
   void norm(const Norm& norm, const float* x, std::int64_t rows, const float* dy, float* dx,
             bool added);
   struct Heads {

@@ -1,4 +1,5 @@
-// Which weights train: one bit per weight, from the weights that moved between two checkpoints.
+// A mask with one bit per weight, which says whether the weight trains. It is made from the weights
+// that moved between two checkpoints.
 #pragma once
 
 #include "model/tensors/weight_files.hpp"
@@ -18,8 +19,8 @@ namespace rollcall::model {
 /// finetunes a subnetwork).
 class GradientMask {
  public:
-  /// A mask of [begin, end) of a layout, in which no weight trains yet. `begin` is a multiple of
-  /// kernels::kNormBlock.
+  /// A mask of the range [begin, end) of a layout, in which no weight trains yet. `begin` is a
+  /// multiple of kernels::kNormBlock.
   GradientMask(std::int64_t begin, std::int64_t end);
   void let_train(std::int64_t at);  ///< the weight at this place of the layout
   bool trains(std::int64_t at) const {
@@ -32,11 +33,11 @@ class GradientMask {
 
   /// Zeroes the gradient [n] of weights that do not train. It begins at index `at` of the layout.
   void apply(std::int64_t at, std::span<float> gradient) const;
-  /// Sets weights [n] that do not train back to the bits that they had before.
+  /// Restores the previous bits of those weights [n] that do not train.
   void keep_frozen(std::int64_t at, std::span<const float> before, std::span<float> weights) const;
 
-  /// [blocks] the XXH3 of each block of kernels::kNormBlock weights. The hashes of several shares
-  /// together are those of the whole mask.
+  /// [blocks] the XXH3 of each block of kernels::kNormBlock weights. The hashes of all shares, put
+  /// together, are those of the whole mask.
   std::vector<std::int64_t> block_hashes() const;
 
  private:

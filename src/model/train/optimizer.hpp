@@ -1,4 +1,4 @@
-// AdamW with clipping by global norm, cut into one share per rank, and a sum of gradients that does
+// AdamW with clipping by global norm, split into one share per rank, and a gradient sum that does
 // not depend on the order of its terms.
 #pragma once
 
@@ -29,9 +29,10 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, double
 /// The offsets [ranks + 1] at which the flat buffer of `size` elements is cut into shares. Rank s
 /// has the elements [offsets[s], offsets[s + 1]): it receives their gradient, holds their moments
 /// and computes their new weights (ZeRO stage 1; Rajbhandari et al. 2020, section 5.1). Cuts are at
-/// blocks of the norm. A share has at least 1 MiB of moments, so that its file in a checkpoint is
-/// worth a create and an fsync. In a small model the last shares are therefore empty. Checkpoints
-/// are cut in the same way, so a different rule would be a different format.
+/// blocks of the norm. A share has at least 1 MiB of moments, because creating and syncing a
+/// smaller file in each checkpoint is not worth the time. In a small model the last shares are
+/// therefore empty. Checkpoints are cut in the same way, so a different rule would be a different
+/// format.
 std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks);
 /// The number of ranks whose share is not empty. They are the first ranks.
 std::int64_t ranks_with_share(std::span<const std::int64_t> share_offsets);
@@ -44,9 +45,9 @@ struct GradientShare {
   const GradientMask* mask = nullptr;  ///< which weights of the share train; null: all of them
 };
 
-/// The memory and the exchanges of a sum that several ranks compute in shares. All ranks of a node
-/// add into the same memory, so no rank holds its own sum. Then each share is exchanged
-/// with the other nodes.
+/// The memory and the exchanges of a sum that several ranks compute together, each in its share.
+/// All ranks of a node add into the same memory, so no rank holds its own sum. Then each share is
+/// exchanged with the other nodes.
 struct SharedSum {
   std::vector<std::int64_t> share_offsets{};  ///< from optimizer_shares()
   int own_share = 0;                          ///< index of this rank's share
@@ -63,7 +64,8 @@ struct SharedSum {
 
 /// Whether the exponents of a fixed-point sum were right for all micro-batches of a step.
 enum class SumOutcome { ready, repeat, nonfinite };
-/// The most attempts at an exact sum, each with other exponents; in practice one or two suffice.
+/// The largest number of attempts at an exact sum, each with different exponents. In practice one
+/// or two suffice.
 inline constexpr int kMostSumAttempts = 8;
 
 /// The exponents of a fixed-point sum, one per tensor. They follow the largest elements of the
@@ -74,7 +76,8 @@ class SumExponents {
   explicit SumExponents(std::size_t tensors);
   int of(std::size_t t) const { return int(exponent_[t]); }
   void start();  ///< forgets what was noted; called before the first micro-batch of a sum
-  /// The largest |element| of a part of a micro-batch; infinity when one is not finite.
+  /// Notes the largest |element| of a part of a micro-batch, or infinity if an element is not
+  /// finite.
   void note(std::size_t t, double largest);
   void end_micro_batch() { ++micro_batches_; }
   /// Compares what all ranks have noted with the exponents. On `repeat` it has corrected them.
@@ -96,14 +99,14 @@ class SumExponents {
 
 /// The norm of a gradient in shares. `squares` are the sums of squares of the blocks of this rank's
 /// share, which begins at `begin` in the buffer; a block has kernels::kNormBlock elements. Each sum
-/// comes from one rank only, so an integer sum over the ranks passes its bits on to all.
+/// comes from one rank only, so an integer sum over the ranks gives its exact bits to all of them.
 /// Collective.
 double norm_of_shares(Collectives& ranks, std::int64_t size, std::int64_t begin,
                       std::span<const double> squares);
 
 /// The sum of micro-batches' gradients in 64-bit integers with one exponent per tensor. Its bits do
-/// not depend on the order of its terms, and so not on the number of threads or ranks. A step is
-/// start(), add() for each micro-batch, and finish(). On `repeat` the exponents have been
+/// not depend on the order of its terms, and therefore not on the number of threads or ranks. A
+/// step is start(), add() for each micro-batch, and finish(). On `repeat` the exponents have been
 /// corrected, and the step starts again with the same micro-batches. That happens in the first
 /// step, and when a gradient has grown or shrunk a lot.
 class GradientSum {
@@ -116,7 +119,7 @@ class GradientSum {
   static std::size_t bytes(const WeightLayout& layout);  ///< bytes of memory for a sum
   void start();  ///< sets the sum to zero unless it is cleared; collective over the node
   /// Sets this rank's part of the sum to zero after its gradient has been used. The next start()
-  /// then waits for no other rank, so the node's ranks need a barrier before it.
+  /// then does not wait for other ranks, so the node's ranks need a barrier before it.
   void clear();
   /// Adds a part of a micro-batch's gradient, as a GradientSink receives it. end_micro_batch()
   /// follows the last part. Thread-safe: parts of one or several micro-batches may come at the same
@@ -168,17 +171,18 @@ struct OptimizerState {
 kernels::AdamWStep next_step(const OptimizerSection& settings, double lr, double norm,
                              std::int64_t& steps);
 
-/// Parts in which AdamW goes over a layout, cut at [parts + 1] ascending offsets. `done` is called
-/// from any thread when the weights of a part are new, once for each part that lies wholly in the
-/// rank's share.
+/// The parts in which AdamW updates a layout, cut at [parts + 1] ascending offsets. `done` is
+/// called from any thread when the weights of a part have been updated, once for each part that
+/// lies entirely in the rank's share.
 struct AdamWParts {
   std::span<const std::int64_t> cuts{};
   std::function<void(std::size_t part)> done{};
 };
 
 /// Clips the gradient, updates the share's weights in place and advances the state. The bits do not
-/// depend on the cut into shares and parts. `weights` are those of the whole layout. Weights that
-/// the gradient's mask freezes keep their bits, so neither moments nor weight decay move them.
+/// depend on how the layout is cut into shares and parts. `weights` are those of the whole layout.
+/// Weights that the gradient's mask freezes keep their bits, so neither moments nor weight decay
+/// move them.
 void apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, double lr,
                  const GradientShare& gradient, std::span<float> weights, OptimizerState& state,
                  const Threads& threads = {}, const AdamWParts& parts = {});

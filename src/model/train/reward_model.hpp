@@ -11,8 +11,8 @@
 
 namespace rollcall::model {
 
-/// What transformers calls LlamaForSequenceClassification with one label, and likewise for each
-/// architecture:
+/// The model that transformers calls LlamaForSequenceClassification with one label, and its
+/// equivalent for each architecture:
 ///   score = w . h_t,  h_t [hidden_size] after the final norm at the last token that is not
 ///   config.json's pad_token_id (at the last token if it has no such key).
 /// Source: transformers 5.23, modeling_layers.py, GenericForSequenceClassification.

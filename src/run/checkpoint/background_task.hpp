@@ -1,5 +1,5 @@
-// A function that runs on a thread of its own, and its result. The function owns everything that it
-// uses, since an abandoned task continues to run.
+// A function that runs on its own thread, and its result. The function owns everything that it
+// uses, because an abandoned task continues to run.
 #pragma once
 
 #include "base/errors/error.hpp"
@@ -16,7 +16,7 @@
 
 namespace rollcall::run {
 
-/// A future that does not wait for its thread for ever: after a failure elsewhere, a file system
+/// A future that does not wait for its thread forever. After a failure elsewhere, a file system
 /// that hangs must not keep the job from ending.
 template <class Result>
 class BackgroundTask {
@@ -24,7 +24,8 @@ class BackgroundTask {
   BackgroundTask() = default;
   BackgroundTask(const BackgroundTask&) = delete;
   BackgroundTask& operator=(const BackgroundTask&) = delete;
-  /// Waits a moment for the work, since libraries that it uses are unloaded when the process ends.
+  /// Waits a moment for the work, because the libraries that it uses are unloaded when the process
+  /// ends.
   ~BackgroundTask() {
     constexpr std::chrono::seconds kMoment{5};
     if (running()) result_.wait_for(kMoment);

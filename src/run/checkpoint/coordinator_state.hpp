@@ -1,5 +1,4 @@
-// Everything that rank 0 needs to continue after a stop, as a value that every checkpoint has as
-// JSON.
+// Everything that rank 0 needs to continue after a stop. Every checkpoint stores it as JSON.
 #pragma once
 
 #include "io/archive.hpp"
@@ -18,18 +17,18 @@
 
 namespace rollcall::run {
 
-/// The files of a round that are in shards/ and not yet in the archive, or the file that says what
-/// a step trained on.
+/// The files of a round that are in shards/ and not yet in the archive, or the file that records
+/// what a step trained on.
 struct UnpackedFile {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   ScoredFile files;
 };
 
-/// Whether the file says what its step trained on, in which case both of its names are one file.
-/// All others hold rollouts and their scores.
+/// Whether the file records what its step trained on. Both of its names are then the same file. All
+/// other files hold rollouts and their scores.
 bool is_training(const UnpackedFile& file);
-/// The order of files in a state, since notices of them arrive in any order.
+/// The order of files in a state. It is needed because notices of files arrive in any order.
 bool by_step_and_path(const UnpackedFile& a, const UnpackedFile& b);
 
 /// Seconds by stage over the whole run, resumed parts included. Overhead is everything outside
@@ -97,13 +96,14 @@ struct CoordinatorState {
 /// Whether an evaluation of an earlier start has enough samples per prompt for pass@k.
 bool can_measure(const std::vector<report::PromptOutcome>& outcomes, std::int64_t k);
 
-/// The archive files to make of `files`, which the archive does not have yet: each has one purpose
-/// and is named after its steps, and none spans one of `entries` or a missing training step.
+/// The archive files to make of `files`, which are not in the archive yet. Each has one purpose and
+/// is named after its steps. No archive file spans one of `entries` or a missing training step.
 std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files,
                                        const std::vector<io::ArchiveEntry>& entries);
 
 std::string to_json(const CoordinatorState& state);
-/// Reads what to_json() wrote. Throws StorageError naming `origin` when the text is no such state.
+/// Reads what to_json() wrote. Throws StorageError naming `origin` when the text is not such a
+/// state.
 CoordinatorState parse_coordinator_state(const std::string& json, const std::string& origin);
 /// The state in a checkpoint. Throws StorageError, also where the checkpoint has none.
 CoordinatorState state_of(const io::StoredCheckpoint& checkpoint);

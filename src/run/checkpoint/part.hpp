@@ -1,5 +1,5 @@
-// The state of a run as one list: which files a checkpoint holds, which rank writes each of them,
-// and in which order they are read back.
+// The state of a run as one list. It says which files a checkpoint holds, which rank writes each of
+// them, and in what order they are read back.
 #pragma once
 
 #include "io/checkpoint.hpp"
@@ -12,9 +12,9 @@
 
 namespace rollcall::run {
 
-/// A part of a run's state. The order of these names is the order in which parts are restored:
-/// rank 0's state says which version the weights are, the optimizer of a device takes the weights
-/// that were read before it, and the scheduler comes last, on rank 0 alone.
+/// A part of a run's state. Parts are restored in the order of these names. Rank 0's state gives
+/// the version of the weights, the optimizer of a device takes the weights that were read before
+/// it, and the scheduler comes last, on rank 0 only.
 enum class Part {
   coordinator,
   config,
@@ -39,11 +39,12 @@ enum class Writer {
 /// Which checkpoints have a part (part_check.hpp).
 enum class Presence { always, with_reference, with_value_head, with_scheduler };
 
-/// What a rollback does with a part: it restores weights, and keeps what rollouts have shown of the
-/// prompts.
+/// What a rollback does with a part. It restores weights, and keeps what rollouts have shown about
+/// the prompts.
 enum class OnRollback { restored, restored_in_part, kept };
 
-/// What becomes of a part of the parent's checkpoint in that of a branch (`train --from`).
+/// What happens to a part of the parent's checkpoint in the checkpoint of a branch (`train
+/// --from`).
 enum class OnBranch { taken, rewritten, taken_if_understood };
 
 struct PartRow {
@@ -64,13 +65,13 @@ const PartRow& row_of(Part part);
 /// The name of a file of the part; `numbers` take the places of the runs of #, in order.
 std::string file_of(Part part, std::span<const std::int64_t> numbers = {});
 
-/// How many numbers the names of a part's files have: none, one or two.
+/// The number of numbers in the names of a part's files: 0, 1 or 2.
 std::size_t numbers_of(Part part);
 
 /// The numbers in `file` where it is a file of the part, otherwise nothing.
 std::optional<std::vector<std::int64_t>> numbers_in(Part part, const std::string& file);
 
-/// How many of these files belong to the part.
+/// The number of these files that belong to the part.
 std::int64_t count_files(const io::CheckpointFacts& files, Part part);
 
 /// Whether rank `rank` of `ranks` update ranks writes files of the part.

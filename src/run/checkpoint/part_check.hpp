@@ -1,5 +1,5 @@
-// Compares the files of a checkpoint with the list of parts, when it is ended and when a run goes
-// on from it.
+// Compares the files of a checkpoint with the list of parts, when it is ended and when a run
+// continues from it.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -11,7 +11,7 @@
 
 namespace rollcall::run {
 
-/// Which of the parts that not every run has must be in a checkpoint.
+/// Says which of the optional parts must be in a checkpoint. Not every run has them.
 struct PartNeeds {
   bool reference = false;
   bool value_head = false;
@@ -19,7 +19,8 @@ struct PartNeeds {
 };
 
 /// The needs of the checkpoint `name`, which was begun in this state of the run. The first
-/// checkpoint of a branch has what its parent had, which may be none of these parts.
+/// checkpoint of a branch has the parts that its parent had, and these may be none of the optional
+/// ones.
 PartNeeds part_needs(const RunConfig& config, const CoordinatorState& state,
                      const std::string& name);
 

@@ -1,4 +1,4 @@
-// Reads the parts of a run back from a checkpoint, in the one order that there is for it.
+// Reads the parts of a run back from a checkpoint, in the order of the list of parts.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -13,9 +13,9 @@ namespace rollcall::run {
 
 enum class Restoring { resume, rollback };
 
-/// How the owner of a part reads it. Nothing reads Part::config back, since the settings say the
-/// shape of the policy. The last parts, those of the scheduler, are read by SchedulerFiles::load()
-/// when rank 0's coordinator is made, after all others have been restored.
+/// How the owner of a part reads it. Nothing reads Part::config back, because the settings
+/// determine the shape of the policy. The last parts, those of the scheduler, are read by
+/// SchedulerFiles::load() when rank 0's coordinator is made, after all others have been restored.
 using PartReader = std::function<void(const io::StoredCheckpoint& checkpoint, Restoring why)>;
 using PartReaders = std::map<Part, PartReader>;
 

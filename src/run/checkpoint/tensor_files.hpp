@@ -12,7 +12,7 @@
 
 namespace rollcall::run {
 
-/// A safetensors file whose data are the tensors' own bytes, which live as long as `owner`.
+/// A safetensors file that refers to the tensors' own bytes, which live as long as `owner`.
 FileContent tensor_file(std::span<const model::TensorView> tensors,
                         const std::map<std::string, std::string>& metadata,
                         const std::shared_ptr<const void>& owner);

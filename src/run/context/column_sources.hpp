@@ -21,12 +21,12 @@ bool runs_passes(const method::Objective& objective);
 /// the keys of the section [success] have an effect.
 bool reads_tracked_success(const RunConfig& config, const method::Objective& objective);
 
-/// Whether the beginnings of answers whose wrong line was mended (second_pass.kind error) train as
-/// well: where the objective asks which tokens were given.
+/// Whether the beginnings of answers with a corrected line (second_pass.kind error) train as well.
+/// They do if the objective asks which tokens were given.
 bool learns_mended(const RunConfig& config, const method::Objective& objective);
 
-/// Whether answers may have a beginning that nobody sampled and that trains. It has no log-probs and
-/// entropies (NaN) before the update computes them.
+/// Whether answers may have a beginning that was not sampled and that trains. It has no log-probs
+/// and entropies (NaN) before the update computes them.
 bool learns_given(const RunConfig& config, const method::Objective& objective);
 
 /// Which update ranks hold the rollouts of a step in memory.

@@ -11,13 +11,13 @@
 
 namespace rollcall::run {
 
-/// Adds a fault for every setting that the recipe is made of and that the run file lacks. A run
+/// Adds a fault for every setting that is part of the recipe and that the run file lacks. A run
 /// that trains from an archive takes its steps from there and needs none of them.
 void check_recipe_needs(const RunConfig& config, Faults& faults);
 
 /// For a run that trains on its own rollouts: one sentence for each part of the recipe's paper,
-/// beside the loss, that the run file does not have, with what the run is without it. None of them
-/// is a fault.
+/// apart from the loss, that the run file does not have. It says what the run is without that part.
+/// These sentences are not faults.
 std::vector<std::string> companions_told(const RunConfig& config);
 
 /// Whether the recipe drops its replayed data whenever the policy is copied into the reference.

@@ -1,5 +1,5 @@
-// What all stages of a rank share: settings, texts, graders, layout of the stages, threads, and the
-// newest policy. A part that needs one of these takes that one alone.
+// The objects that all stages of a rank share: settings, texts, graders, layout of the stages,
+// threads, and the newest policy. A part that needs only one of these takes only that one.
 #pragma once
 
 #include "comm/stage_layout.hpp"
@@ -27,7 +27,7 @@ namespace rollcall::run {
 
 class LockFile;
 
-/// What only rank 0 knows of the run and its folder; empty on all other ranks.
+/// What only rank 0 knows about the run and its folder. Empty on all other ranks.
 struct RankZero {
   std::shared_ptr<const LockFile> lock{};  ///< the lock on the run folder
   std::vector<NumericsRecord> numerics{};  ///< one record for each stretch of the run, the last
@@ -67,8 +67,8 @@ struct RankShape {
 
 /// A context without weights: prompts, tokenizer, layout, shapes of the models, grader, and the
 /// tokens of all texts. Its settings are the given ones with the resolved values of text.tokenizer,
-/// text.template and train.micro_batch_tokens. Everything that is wrong joins `faults`; the context
-/// is complete only if nothing is.
+/// text.template and train.micro_batch_tokens. Everything that is wrong is added to `faults`. The
+/// context is complete only if nothing is wrong.
 RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& faults);
 /// Adds what a complete draft leaves open: the identity, without the version of the program, and
 /// the initial weights, from model.path, run.init_from or the initializer. Throws ConfigError,

@@ -27,7 +27,7 @@ struct RunContext;
 /// Begins one checkpoint at a time. The state and the scheduler belong to the coordinator.
 class Checkpoints {
  public:
-  /// A checkpoint that is on the disk for good.
+  /// A checkpoint that is durable.
   struct Durable {
     std::vector<UnpackedFile> covered;  ///< files of steps up to it that wait for the archive
     std::int64_t steps = 0;             ///< train steps that were done when it was begun
@@ -45,19 +45,20 @@ class Checkpoints {
   /// branch has another scheduler. Throws StorageError.
   std::optional<scheduling::LoadReport> resume(const io::StoredCheckpoint& checkpoint);
 
-  /// Begins a checkpoint of this moment. The one begun before must be durable: call finish() first.
+  /// Begins a checkpoint of the current state. The previous one must be durable, so call finish()
+  /// first.
   void start(const std::string& name);
   /// Waits until the checkpoint begun last, if any, is durable. Throws what its writing threw, and
   /// StorageError after run.deadline_s.
   void finish();
-  /// Does what finish() does where that needs no wait, otherwise nothing.
+  /// Does the same as finish() if that needs no wait, and otherwise nothing.
   void notice();
 
-  /// Seconds since the checkpoint begun last was begun, or since the start of this process.
+  /// Seconds since the last checkpoint was begun, or since the start of this process.
   double since_s() const { return since_.seconds(); }
   /// Seconds that the run waited for checkpoints since the last call of this function.
   double take_waited_s() { return std::exchange(waited_s_, 0.0); }
-  /// The newest durable checkpoint: the next one takes unchanged files from it.
+  /// The newest durable checkpoint. The next one takes unchanged files from it.
   struct Newest {
     std::string name{};           ///< name of the checkpoint; empty: there is none yet
     std::string policy_sha256{};  ///< empty: no checkpoint of this start is durable yet

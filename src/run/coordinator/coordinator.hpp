@@ -1,5 +1,5 @@
-// Rank 0: does what is next in a run, from the warm start to the last evaluation, and holds the
-// state from which a stopped run continues.
+// The coordinator of rank 0. It takes a run from one action to the next, from the warm start to the
+// last evaluation, and holds the state from which a stopped run continues.
 #pragma once
 
 #include "base/errors/error.hpp"
@@ -27,7 +27,7 @@ namespace rollcall::run {
 
 struct RunContext;
 
-/// What a run continues from; everything is empty for a fresh start.
+/// The state that a run continues from. Everything is empty for a fresh start.
 struct Resumed {
   CoordinatorState state;
   std::optional<io::StoredCheckpoint> checkpoint;
@@ -48,14 +48,14 @@ class Coordinator {
   /// Does everything that the run file asks for and that is not done yet; then it writes
   /// result.json and report.html. Returns done, or requeue when the run was asked to stop.
   ExitCode train();
-  /// Evaluates the current weights once on the held-out prompts; nothing when the run was asked to
-  /// stop.
+  /// Evaluates the current weights once on the held-out prompts. Returns nothing when the run was
+  /// asked to stop.
   std::optional<report::Evaluation> evaluate_only() { return evaluations_.measure_only(); }
 
   const CoordinatorState& state() const { return state_; }
 
  private:
-  /// What came of an action.
+  /// The outcome of an action.
   struct Outcome {
     std::optional<ExitCode> ends{};  ///< exit code with which the run ends; nothing: it continues
     bool is_best = false;            ///< the action was a validation and had the best value so far

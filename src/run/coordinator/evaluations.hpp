@@ -1,5 +1,5 @@
-// Evaluations and validations: rounds over the generation ranks without an update, and which
-// evaluations of earlier starts can still be compared with those of this one.
+// Evaluations and validations, which are rounds over the generation ranks without an update.
+// Decides which evaluations of earlier starts can still be compared with those of this one.
 #pragma once
 
 #include "report/evaluation.hpp"
@@ -29,9 +29,9 @@ class Evaluations {
   /// drops the one before training where it cannot be made again. `progress`: share of the training
   /// that is done.
   void look_at_earlier(double progress);
-  /// Where training continues after an end of the warm start, makes the evaluation after that end
-  /// the one before training. That of another end is dropped with the first new step, so that a
-  /// start which stops before it loses nothing.
+  /// Where training continues after an end of the warm start, the evaluation after that end becomes
+  /// the one before training. The evaluation after a different end is dropped with the first new
+  /// step, so that a start that stops before that step loses nothing.
   void begin_training();
   /// Whether the evaluation exists and can be compared with a new one.
   bool has_before() const { return is_current(state_->before, state_->before_prompts); }
@@ -40,10 +40,12 @@ class Evaluations {
   void drop_old();
 
   /// Evaluates the current weights on the held-out prompts. The result replaces an older
-  /// evaluation, also in the archive. False: the run was asked to stop, and nothing has changed.
+  /// evaluation, also in the archive. Returns false if the run was asked to stop. Nothing has
+  /// changed then.
   bool measure_before() { return measure(state_->before, state_->before_prompts); }
   bool measure_after() { return measure(state_->after, state_->after_prompts); }
-  /// The evaluation of a job that makes nothing else; nothing when the run was asked to stop.
+  /// The evaluation of a job that does nothing else. Returns nothing when the run was asked to
+  /// stop.
   std::optional<report::Evaluation> measure_only();
   /// Evaluates on the validation prompts; returns the row that was written to the metrics. Throws
   /// StepIsCut when the run was asked to stop.

@@ -1,5 +1,5 @@
-// What the coordinator waits for: the next message of one kind. Shares of checkpoints and requests
-// to stop, which may arrive during any wait, are handled on the way.
+// Waits for the coordinator's next message of one kind. Shares of checkpoints and requests to stop,
+// which may arrive during any wait, are handled on the way.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -16,7 +16,7 @@ namespace rollcall::run {
 class Inbox {
  public:
   /// Waits for the next message to the coordinator. The rank handles messages to its other stages
-  /// during the wait. The text names what is waited for.
+  /// during the wait. The text says what the wait is for.
   using NextMessage = std::function<comm::Envelope(const std::string& waiting_for)>;
   /// Takes the report that the share of one update rank is durable.
   using TakeSaved = std::function<void(SaveReport report)>;
@@ -25,8 +25,8 @@ class Inbox {
   /// Sets who takes these reports. To be called before the first checkpoint is begun.
   void give_saved_to(TakeSaved take) { take_saved_ = std::move(take); }
 
-  /// The next message of kind `tag`. Throws ProtocolError when a message of another kind arrives
-  /// that nobody has asked for.
+  /// The next message of kind `tag`. Throws ProtocolError when an unexpected message of a different
+  /// kind arrives.
   comm::Envelope await_envelope(Tag tag, const std::string& waiting_for);
   /// The content of the message that await_envelope() returns.
   template <class T>

@@ -1,6 +1,7 @@
-// Which checkpoints a run keeps beside its newest ones: the best one, those that
-// checkpoint.keep_every names, and the one to roll back to. Also when a training ends because no
-// better one comes (checkpoint.patience). Only numbers of the coordinator's state decide.
+// Decides which checkpoints a run keeps in addition to its newest ones: the best one, those that
+// checkpoint.keep_every names, and the one to roll back to. Also decides when training ends because
+// no better checkpoint has come (checkpoint.patience). The decisions depend only on numbers in the
+// coordinator's state.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -23,13 +24,13 @@ bool is_kept(std::int64_t step, const CheckpointSection& config);
 /// Notes in the state that a checkpoint stays until the end of the run.
 void keep_for_good(CoordinatorState& state, const std::string& name);
 
-/// At a start: notes that those checkpoints in the run folder stay which checkpoint.keep_every
-/// named when they were written or names now. `newest`: the checkpoint that the run resumes from;
+/// At a start: notes that checkpoints in the run folder stay if checkpoint.keep_every named them
+/// when they were written, or names them now. `newest`: the checkpoint that the run resumes from;
 /// empty for a fresh start.
 void keep_earlier(CoordinatorState& state, const RunConfig& config,
                   const std::filesystem::path& run_dir, const std::string& newest);
 
-/// The checkpoints that stay however old they are; a name may occur more than once.
+/// The checkpoints that stay, no matter how old they are. A name may occur more than once.
 std::vector<std::string> kept_checkpoints(const CoordinatorState& state);
 
 /// Notes in the state that the train step done last has the best value so far of the metric that
@@ -50,8 +51,8 @@ bool has_stalled(const CoordinatorState& state, const CheckpointSection& config)
 /// checkpoint.patience is 0.
 std::string patience_text(const CoordinatorState& state, const CheckpointSection& config);
 
-/// Forgets the best step, and logs that, when `keep_best` names another metric than before. Counts
-/// no validations any more when checkpoint.patience is 0.
+/// Forgets the best step, and logs that, when `keep_best` names another metric than before. Stops
+/// counting validations when checkpoint.patience is 0.
 void forget_other_best(CoordinatorState& state, const CheckpointSection& config);
 
 }  // namespace rollcall::run

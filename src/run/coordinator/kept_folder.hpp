@@ -1,5 +1,5 @@
-// Checks that a run still finds in its folder what it needs: its lock, and the rollouts that it has
-// drawn.
+// Checks that the folder of a run still has what the run needs: its lock, and the rollouts that it
+// has drawn.
 #pragma once
 
 #include "base/process/uninterrupted.hpp"
@@ -14,7 +14,7 @@ namespace rollcall::run {
 /// file takes its place.
 class LockFile {
  public:
-  /// To be made right after the lock was taken. Throws as require_own() does.
+  /// To be constructed right after the lock was taken. Throws like require_own().
   explicit LockFile(const std::filesystem::path& run_dir);
   /// Throws StorageError when the name is gone or belongs to another file, which another job could
   /// have locked.

@@ -1,4 +1,4 @@
-// The scheduler of a run, made from its settings and from what its task knows of the prompts.
+// Makes the scheduler of a run from its settings and from what its task knows about the prompts.
 #pragma once
 
 #include "core/run_config.hpp"

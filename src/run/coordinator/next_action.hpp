@@ -1,5 +1,5 @@
-// What rank 0 does next in a run, as a pure function of numbers: no messages, files or clocks. One
-// step is in flight at a time.
+// Decides what rank 0 does next in a run, as a pure function of numbers, without messages, files or
+// clocks. One step is in flight at a time.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -40,11 +40,11 @@ struct Situation {
 /// The action after `now.last`.
 Action next_action(const Situation& now, const RunConfig& config);
 
-/// Whether the train step that was done last gets a checkpoint whatever its validation says.
+/// Whether the train step that was done last gets a checkpoint regardless of its validation.
 bool is_checkpoint_due(const Situation& now, const RunConfig& config);
 
-/// Whether the action is a part of the step before it. A step ends when an action is next that is
-/// not a part of it.
+/// Whether the action is part of the step before it. A step ends when the next action is not part
+/// of it.
 bool belongs_to_step(Action action);
 
 /// Whether rank 0 looks for a request to stop before it begins the action `next`.

@@ -31,8 +31,8 @@ class RunArchive {
   /// counted, also those that the archive holds already.
   void drew(Purpose purpose);
   /// Counts evaluations in the archive that this start has passed without making them again. They
-  /// are the run's: a start whose newest checkpoint was damaged goes on from an older one, which
-  /// does not know of an evaluation that followed it.
+  /// belong to the run. If the newest checkpoint was damaged, a start continues from an older one,
+  /// which does not know about an evaluation that followed it.
   void count_passed();
 
   /// Rollouts of an evaluation at the current train step that the archive holds and the total
@@ -40,8 +40,8 @@ class RunArchive {
   std::uint64_t counted_before() const;
   /// Takes note that a durable checkpoint covers `files`, up to train step `steps`.
   void cover(std::vector<UnpackedFile> files, std::int64_t steps);
-  /// Packs the covered files once archive.pack_every steps are covered and not packed. Only they
-  /// may be packed: a resumed run then never draws an archived step again.
+  /// Packs the covered files once archive.pack_every steps are covered and not packed. Only covered
+  /// files may be packed, so that a resumed run never draws an archived step again.
   void pack_when_due();
   /// Packs those of `files` that still wait for the archive. The scoring ranks do it together, and
   /// rank 0 waits for them. Throws StorageError.

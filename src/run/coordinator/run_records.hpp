@@ -1,5 +1,5 @@
-// What rank 0 writes for people during a run: metrics.jsonl, status.json, the bar of progress, and
-// the diagnoses of the last steps.
+// Writes the files and messages of rank 0 that people read during a run: metrics.jsonl,
+// status.json, the progress bar, and the diagnoses of the last steps.
 #pragma once
 
 #include "base/time/clock.hpp"
@@ -28,10 +28,10 @@ class RunRecords {
   void read_earlier();
   /// Appends the row to metrics.jsonl, where it is durable, and counts it in the state.
   void write(const report::MetricRow& row);
-  /// Drops the rows after the first `rows`: a step that is cut leaves no row.
+  /// Drops the rows after the first `rows`, because a step that is cut leaves no row.
   void keep_rows(std::int64_t rows);
-  /// Adds a train step to the diagnoses, and logs those that are due. Warns once of the first step
-  /// that teaches nothing, since the diagnoses wait for several steps.
+  /// Adds a train step to the diagnoses, and logs those that are due. Warns once about the first
+  /// step that teaches nothing, because the diagnoses wait for several steps.
   void diagnose(const report::MetricRow& row);
   /// Replaces status.json. Without `at_once` it does so at most once a second.
   void write_status(const std::string& phase, bool at_once);
@@ -43,9 +43,9 @@ class RunRecords {
   /// Begins the bar of a phase in place of any other bar.
   void begin_bar(const std::string& label, std::int64_t first, std::int64_t total,
                  report::Progress::Output output = {});
-  /// Moves the bar that has been begun.
+  /// Moves the current bar.
   void move_bar(std::int64_t done, const report::NamedNumbers& numbers);
-  /// Ends the bar, if there is one, so that what is printed next has a line of its own.
+  /// Ends the bar, if there is one, so that the next output starts on a new line.
   void end_bar() { bar_.reset(); }
   bool has_bar() const { return bar_.has_value(); }
 

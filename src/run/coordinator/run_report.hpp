@@ -1,5 +1,5 @@
-// Reads what report.html shows of a run folder, whether its run is done, has stopped or failed, or
-// still runs.
+// Reads the data that report.html shows from a run folder. Its run may be done, stopped, failed or
+// still running.
 #pragma once
 
 #include "base/text/json.hpp"
@@ -23,8 +23,8 @@ std::map<std::string, report::Evaluation> evaluations_of(const RunConfig& config
 std::map<std::string, report::Interval> gains_of(const RunConfig& config,
                                                  const CoordinatorState& state);
 
-/// Facts that only the end of a run knows, from its result.json: why it ended early, if it did,
-/// parameters, layout and version. Those that the file lacks are left out.
+/// Facts from result.json that are known only at the end of a run: why it ended early, if it did,
+/// parameters, layout and version. Facts that the file lacks are left out.
 std::vector<std::pair<std::string, std::string>> facts_of(const nlohmann::json& result);
 
 /// The content of the page, from the settings, the state, metrics.jsonl and the archive. `phase`:

@@ -12,8 +12,8 @@
 
 namespace rollcall::run {
 
-/// A key whose value has changed, with both values as TOML writes them; "unset" where the key is
-/// not given.
+/// A key with a changed value, and both values as TOML writes them; "unset" where the key is not
+/// given.
 struct ChangedKey {
   std::string key, before, now;
 };

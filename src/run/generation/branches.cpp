@@ -34,7 +34,7 @@ std::vector<std::size_t> places_in(const OpenRollouts& rollouts, const OpenGroup
   return places;
 }
 
-/// An exit says something before it goes on. Where the way is too short, or leaves no room behind
+/// An exit says something before it continues. Where the way is too short, or leaves no room behind
 /// the words, the rollout is sampled from its beginning.
 void leave(std::span<const std::int32_t> words, OpenRollout& leaf, model::Branch& branch) {
   const std::int64_t room = leaf.most - std::int64_t(branch.sampled + words.size());

@@ -1,4 +1,4 @@
-// Rollouts that begin as others of their group did: forks and exits.
+// Rollouts that begin like others of their group: forks and exits.
 #pragma once
 
 #include "model/decode/replies.hpp"

@@ -1,4 +1,4 @@
-// The rules by which a conversation goes on and ends.
+// The rules by which a conversation continues and ends.
 #include "run/generation/conversation.hpp"
 
 #include "base/errors/error.hpp"

@@ -19,7 +19,7 @@
 
 namespace rollcall::run {
 
-/// Limits of a conversation. Each holds for the whole rollout but for the last.
+/// The limits of a conversation. Each holds for the whole rollout, except the last one.
 struct TurnLimits {
   std::int64_t turns = 1;    ///< policy turns
   std::int64_t sampled = 0;  ///< tokens of the policy, with those that were given to it
@@ -37,8 +37,8 @@ std::int64_t most_turns(const EnvironmentSection& section, const StepPlan& plan)
 /// The number by which facts tell states and actions apart: a 64-bit hash of the text, never 0.
 std::uint64_t fact_hash(std::string_view text);
 
-/// A stretch of the sampled tokens that is one policy turn, what was made of it, and what was said
-/// next.
+/// A stretch of the sampled tokens that is one policy turn, with the environment's reading of it
+/// and what was said next.
 struct PlayedTurn {
   std::size_t begin = 0, end = 0;  ///< sampled tokens
   TurnFacts facts{};
@@ -54,18 +54,19 @@ class Conversation {
       : talk_(std::move(talk)), limits_(limits), given_(std::move(given)) {}
 
   const environment::Talk& talk() const { return talk_; }
-  /// What the environment answered to the start; before the first turn. Returns what the policy is
-  /// shown in place of the prompt's text; empty: that text.
+  /// Takes the environment's answer to the start. To be called before the first turn. Returns the
+  /// text that the policy is shown in place of the prompt's text, or an empty string for the
+  /// prompt's text.
   std::string begin(environment::Answer answer);
-  /// The limits, once the prompt's length is known; before the first turn. Where they leave no
-  /// token to sample, the conversation is over.
+  /// Sets the limits, once the prompt's length is known. To be called before the first turn. If
+  /// they leave no token to sample, the conversation is over.
   void limit(const TurnLimits& limits);
 
-  /// A turn of the policy has ended. Returns whether the environment is to be asked about it. A
-  /// turn that a token limit cut is no action and ends the conversation.
+  /// Called when a turn of the policy has ended. Returns whether the environment is to be asked
+  /// about it. A turn that a token limit cut is no action and ends the conversation.
   bool hear(std::span<const std::int32_t> sampled, std::size_t turn, bool stopped,
             const text::TurnTexts& texts);
-  /// The environment's answer to that action. Returns how the sequence goes on.
+  /// Takes the environment's answer to that action. Returns how the sequence continues.
   model::Reply take(environment::Answer answer, const text::TurnTexts& texts);
 
   bool over() const { return over_; }
@@ -79,8 +80,8 @@ class Conversation {
   /// which the copy is asked next, or has answered no action yet. A state that it keeps to itself
   /// is known only to the seeds of this conversation.
   bool may_fork(std::size_t sampled) const;
-  /// A conversation that shares its first turns with this one, up to `sampled` tokens. Where these
-  /// end within a turn, that turn goes on in the copy.
+  /// A conversation that shares its first turns with this one, up to `sampled` tokens. If these end
+  /// within a turn, that turn continues in the copy.
   Conversation forked(std::size_t sampled, std::string id, environment::Seeds seeds) const;
 
  private:
@@ -92,7 +93,7 @@ class Conversation {
   TurnLimits limits_;
   std::vector<std::int32_t> given_;
   std::int64_t said_ = 0;        ///< tokens
-  std::size_t begun_ = 0;        ///< sampled tokens of a turn that goes on in a copy
+  std::size_t begun_ = 0;        ///< sampled tokens of a turn that continues in a copy
   std::int32_t last_token_ = 0;  ///< of the turn that the environment was asked about
   std::vector<PlayedTurn> turns_;
   std::vector<std::optional<std::string>> states_;  ///< after the start and each answered action

@@ -1,4 +1,5 @@
-// The seeds of conversations: a function of the run's seed and of what a rollout is.
+// The seeds of conversations. They are a function of the run's seed and of the identity of a
+// rollout.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -8,7 +9,7 @@
 
 namespace rollcall::run {
 
-/// What addresses the random numbers of a group's conversations.
+/// The address of the random numbers of a group's conversations.
 struct ConversationAddress {
   Split split = Split::train;
   GroupId group;

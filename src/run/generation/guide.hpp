@@ -28,8 +28,8 @@ class Guide {
   explicit Guide(const RunContext& context);
 
   /// [groups of the plan] the tokens of the guide that all rollouts of the group begin with; empty
-  /// for a group without a prefix. Only groups that will be trained on have one. It depends on
-  /// seed, step, prompt and draw alone, so that rounds and ranks share it.
+  /// for a group without a prefix. Only groups that will be trained on have one. It depends only on
+  /// seed, step, prompt and draw, so that rounds and ranks share it.
   std::vector<std::vector<std::int32_t>> prefixes(const RunContext& context,
                                                   const StepPlan& plan) const;
 

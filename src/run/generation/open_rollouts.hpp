@@ -26,7 +26,7 @@
 
 namespace rollcall::run {
 
-/// What the driver has for all plans. Everything outlives the rollouts.
+/// The objects that the driver has for all plans. All of them outlive the rollouts.
 struct DriverParts {
   RunContext* context = nullptr;
   environment::Partner* partner = nullptr;  ///< null in a run without an environment
@@ -60,7 +60,7 @@ struct OpenGroup {
   std::uint64_t address = 0;   ///< of its random streams
   std::uint32_t unforked = 0;  ///< rollouts that are sampled from their beginning
   bool exits = false;          ///< the others leave the first one's way
-  /// The tokens of what rollouts are asked: first the group's own prompt.
+  /// The tokens of the prompts that rollouts are asked. The group's own prompt is the first.
   std::vector<std::vector<std::int32_t>> questions{};
   std::map<std::string, std::size_t> question_of{};  ///< by text, those after the first
   std::vector<OpenRollout> rollouts{};
@@ -91,7 +91,7 @@ class OpenRollouts {
 
   std::vector<OpenGroup>& groups() { return groups_; }
   OpenRollout& at(const model::SequencePlace& place);
-  /// Where in the shard the sequence of a place stands.
+  /// The position in the shard of the sequence at a place.
   std::pair<std::size_t, std::size_t> in_shard(const model::SequencePlace& place) const;
 
   /// Asks for the answer to the last action of a conversation, or for its start.

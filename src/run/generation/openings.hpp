@@ -1,5 +1,5 @@
-// How rollouts begin: as their prompt ends, or with a beginning of their own. A guide's prefix,
-// a forced first token, words behind the question and a given part of an answer are cases.
+// How rollouts begin: where their prompt ends, or with their own beginning. Examples are a guide's
+// prefix, a forced first token, words after the question and a given part of an answer.
 #pragma once
 
 #include "core/plan.hpp"

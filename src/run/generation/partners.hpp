@@ -1,4 +1,4 @@
-// What the conversations of a generation rank are held with.
+// The partner with which a generation rank holds its conversations.
 #pragma once
 
 #include "environment/partner.hpp"

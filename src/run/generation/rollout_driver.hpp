@@ -27,7 +27,7 @@ class RolloutDriver {
   RolloutDriver(RunContext& context, std::unique_ptr<environment::Partner> partner);
 
   /// Samples the groups of a plan on the worker threads, with the run's policy or with `policy`.
-  /// The result depends on plan, seed, policy, openings and environment alone. A shard of a step
+  /// The result depends only on plan, seed, policy, openings and environment. A shard of a step
   /// that was cut (RunThreads::cut) holds no rollouts and must not be used. No conversation is open
   /// afterwards, also where it throws: ProtocolError where the plan is for another policy,
   /// NumericsError when the policy yields a log-prob that is not a number.

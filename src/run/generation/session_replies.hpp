@@ -1,5 +1,5 @@
-// What follows each turn of a session's rollouts: the answers of their conversations, their forks,
-// and their ends.
+// Decides what follows each turn of a session's rollouts: the answers of their conversations, their
+// forks, and their ends.
 #pragma once
 
 #include "environment/answer_queue.hpp"
@@ -13,8 +13,8 @@
 
 namespace rollcall::run {
 
-/// One for each session. The answers of its conversations come into a queue of its own, so that
-/// one thread alone uses a rollout.
+/// There is one for each session. The answers of its conversations go into its own queue, so that
+/// only one thread uses a rollout.
 class SessionReplies final : public model::Replies {
  public:
   explicit SessionReplies(OpenRollouts& rollouts)

@@ -1,5 +1,5 @@
-// The judge stage: it receives questions of any scoring rank and sends judgements back. All
-// questions that have arrived are judged as one batch; no judgement depends on the others in it.
+// The judge stage receives questions from any scoring rank and sends judgements back. All questions
+// that have arrived are judged as one batch. No judgement depends on the others in it.
 #pragma once
 
 #include "core/run_config.hpp"

@@ -1,5 +1,5 @@
-// The actions of a rollout: what the policy said between two answers of its environment. A rollout
-// without an environment is one action.
+// The actions of a rollout. An action is what the policy said between two answers of its
+// environment. A rollout without an environment is one action.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -22,7 +22,7 @@ struct ActionTurns {
   std::size_t first = 0, last = 0;
 };
 /// At least one, in order. An environment's turn after a turn of the policy ends an action, also if
-/// it has no tokens. A rollout that left the way of another one has no facts, and is one action.
+/// it has no tokens. An exit, which is a fork without facts, is one action.
 std::vector<ActionTurns> actions_of(const Rollout& rollout);
 
 /// The text of a rollout: each action without the end token that closes it, with kNextAction

@@ -1,4 +1,5 @@
-// What the driver of rollouts did for a plan. Generation sends it along with the shard.
+// Counts what the driver of rollouts did for a plan. Generation sends the counts along with the
+// shard.
 #pragma once
 
 #include <cstdint>

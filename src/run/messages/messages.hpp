@@ -79,8 +79,8 @@ struct ShardNotice {
   DriverFigures figures{};
 };
 
-/// Where update and archive find a shard and its scores. While cached_on_rank has them in memory
-/// alone, only the paths of the files are known; UpdateReport::stored brings the rest.
+/// Where update and archive find a shard and its scores. While they are only in the memory of
+/// cached_on_rank, only the paths of the files are known. UpdateReport::stored brings the rest.
 struct ScoredFile {
   io::PublishedFile shard, scores;   ///< equal where one file holds both rollouts and scores
   std::int32_t cached_on_rank = -1;  ///< world rank that has both in memory for the update
@@ -106,7 +106,7 @@ struct VerdictFacts {
   std::uint64_t lost = 0;     ///< conversations that the environment lost; their verdicts are
                               ///< undecided
   std::string lost_reason{};  ///< why the first of them was lost, with its name
-  // About the judge or reward model that judges answers beside the verifier:
+  // Numbers about the judge or reward model that judges answers in addition to the verifier.
   std::uint64_t judged = 0;            ///< answers that the model was asked about
   std::uint64_t judged_known = 0;      ///< answers whose judgement was remembered, not computed
   std::uint64_t judged_undecided = 0;  ///< answers on which the model gave no verdict
@@ -131,8 +131,8 @@ struct Exhibit {
   std::vector<std::int32_t> tokens{};  ///< those of the policy, where second_pass.kind is error
 };
 
-/// A right and a wrong answer of a group, of which judge tasks are made. Every answer draws a
-/// number; of the right ones, and of the wrong ones, the smallest number wins.
+/// A right and a wrong answer of a group, from which judge tasks are made. Every answer draws a
+/// number. The right answer with the smallest number is taken, and so is the wrong one.
 struct Specimen {
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
   GroupId id;
@@ -189,7 +189,7 @@ struct JudgeReply {
   std::uint64_t known = 0;            ///< number of judgements that were remembered, not computed
 };
 
-// Content that all update ranks need and that grows with the step goes to the first of them alone,
+// Content that all update ranks need and that grows with the step goes only to the first of them,
 // which broadcasts it to the others. A copy for each would cost rank 0 the number of ranks times
 // the size of a step.
 

@@ -1,5 +1,5 @@
-// What follows from the purpose of a plan: the split of its prompts, its name, the names of its
-// rollouts, and whether they train.
+// The properties that follow from the purpose of a plan: the split of its prompts, its name, the
+// names of its rollouts, and whether they train.
 #pragma once
 
 #include "core/rollout.hpp"

@@ -1,4 +1,5 @@
-// What rank 0 knows of the end of the step under way. It travels with the plans of the step.
+// What rank 0 knows about the end of the current step. The plans of the step carry it to the other
+// ranks.
 #pragma once
 
 #include <limits>

@@ -1,5 +1,5 @@
-// The store of a run on devices: the optimizer leaves new weights where the passes of its device
-// read them, and the host has those of the version only after they were loaded or fetched.
+// The store of a run on devices. The optimizer leaves new weights where the passes of its device
+// read them. The host has the weights of a version only after they were loaded or fetched.
 #pragma once
 
 #include "run/policy_store/policy_store.hpp"

@@ -1,5 +1,5 @@
-// The store of a run on processors: passes read the weights in the memory that a node's ranks
-// share, and so a new version is packed by them together.
+// The store of a run on processors. Passes read the weights in memory that the ranks of a node
+// share, so these ranks pack a new version together.
 #pragma once
 
 #include "run/policy_store/policy_store.hpp"

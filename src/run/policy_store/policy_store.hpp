@@ -74,7 +74,7 @@ class PolicyStore {
 
   /// Whether passes read the weights on a device.
   virtual bool on_device() const = 0;
-  /// How new weights travel to ranks that do not train.
+  /// How new weights reach the ranks that do not train.
   struct Travel {
     std::vector<comm::WeightSlice> slices{};
     bool once_per_node = true;    ///< whether one rank of a node receives them; false: every rank,
@@ -109,8 +109,9 @@ std::unique_ptr<PolicyStore> make_policy_store(model::ModelConfig config,
                                                std::optional<model::AlignedFloats> weights,
                                                const kernels::KernelSet& kernels);
 
-/// The model of a folder beside the policy, for the same kernels. Throws ConfigError naming `key`
-/// when its vocabulary is another than the policy's, InputError without a model in it.
+/// Reads a model other than the policy from a folder, for the same kernels. Throws ConfigError
+/// naming `key` when its vocabulary differs from the policy's, and InputError when the folder has
+/// no model.
 model::PolicyModel read_policy(const std::string& folder, const PolicyStore& store,
                                const char* key);
 

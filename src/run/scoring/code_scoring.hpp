@@ -1,5 +1,5 @@
 // Scoring by programs that run in the sandbox, while the rank does other work: threads take
-// rollouts of all open shards, so that a slow program delays its own shard alone.
+// rollouts of all open shards, so that a slow program delays only its own shard.
 #pragma once
 
 #include "run/scoring/pending_shard.hpp"

@@ -1,5 +1,5 @@
-// Verdicts on conversations: what the environment paid and decided, and what the run's grader says
-// of the last action where the environment has not decided.
+// Verdicts on conversations. They consist of what the environment paid and decided, and of the
+// grader's verdict on the last action if the environment has not decided.
 #pragma once
 
 #include "core/rollout.hpp"

@@ -51,7 +51,7 @@ class PendingShard {
   const Rollout& rollout(std::size_t index) const {
     return judged_.shard.groups[asked_[index].first].rollouts[asked_[index].second];
   }
-  /// What is graded: the last action of the policy.
+  /// The text that is graded, which is the last action of the policy.
   std::string_view response(std::size_t index) const { return last_action(rollout(index)); }
   /// Whether no limit of tokens cut it.
   bool has_ended(std::size_t index) const {

@@ -29,7 +29,7 @@ class ScoringStage {
   /// that also updates; otherwise null.
   ScoringStage(RunContext& context, Mailbox& mail, reward::Spawner* spawner, ShardCache* kept);
   void on_shard(const ShardNotice& notice);
-  /// A shard that this process made: it need not be read back, and is stored with its scores.
+  /// Takes a shard that this process made. It need not be read back, and is stored with its scores.
   void on_own_shard(const ShardNotice& notice, RolloutShard shard);
   void on_judgement(const JudgeReply& reply);  ///< from the judge model
   void on_judged(GradedPart part);             ///< from a rank that this one stores shards for

@@ -21,8 +21,8 @@ struct Branch {
   CoordinatorState state;
 };
 
-/// The checkpoint that "RUN" or "RUN@STEP" names. Throws InputError with the checkpoints that there
-/// are.
+/// The checkpoint that "RUN" or "RUN@STEP" names. Throws InputError, which lists the existing
+/// checkpoints.
 Branch find_branch(const std::string& reference);
 
 /// The settings of the branch, without a warm start and an evaluation before training, since it

@@ -1,5 +1,5 @@
-// What a run would be trained on, without its weights: the rows of its files as prompts, counted,
-// measured and checked.
+// Shows what a run would be trained on, without its weights: the rows of its files as prompts,
+// counted, measured and checked.
 #pragma once
 
 #include "core/run_config.hpp"

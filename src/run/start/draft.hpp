@@ -14,7 +14,7 @@ struct Draft {
 };
 
 /// Checks settings, the files and folders that they name, and prompts and settings against each
-/// other. The draft is complete only if nothing joins `faults`.
+/// other. The draft is complete only if nothing is added to `faults`.
 Draft make_draft(const RunConfig& config, const RankShape& shape, JobKind kind, Faults& faults);
 
 }  // namespace rollcall::run

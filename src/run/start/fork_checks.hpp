@@ -1,4 +1,4 @@
-// Whether rollouts can fork as a run file asks.
+// Checks whether rollouts can fork in the way that a run file asks for.
 #pragma once
 
 #include "base/errors/faults.hpp"

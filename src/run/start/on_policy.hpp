@@ -1,4 +1,4 @@
-// Pieces of an objective that compare policies, in runs in which these are the same policy.
+// Finds pieces of an objective that compare policies, in runs in which these policies are the same.
 #pragma once
 
 #include "core/run_config.hpp"

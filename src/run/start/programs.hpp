@@ -13,7 +13,7 @@ namespace rollcall::run {
 void try_programs(const RunContext& context, const JobRequest& request);
 
 /// Hashes the files of both programs, and environment.index, for rank 0 and for the archive.
-/// `before`: the state of the checkpoint from which the run goes on; null where it begins. Warns
+/// `before`: the state of the checkpoint from which the run continues; null where it begins. Warns
 /// where the files are not what they were at the last start.
 void note_programs(RunContext& context, const CoordinatorState* before);
 

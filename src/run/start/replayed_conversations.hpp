@@ -1,5 +1,5 @@
-// Plays stored conversations again: their environment gets the stored actions, and must say, pay
-// and flag what the archive has.
+// Plays stored conversations again. Their environment gets the stored actions, and must return the
+// words, rewards and flags that the archive has.
 #pragma once
 
 #include "environment/answer_queue.hpp"

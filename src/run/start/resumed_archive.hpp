@@ -1,5 +1,5 @@
-// What a start that resumes asks of the archive before it trains: damage that would be found at the
-// end of the run is found here.
+// Checks the archive before a resumed run trains. Damage that would otherwise be found at the end
+// of the run is found here.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -10,7 +10,7 @@
 namespace rollcall::run {
 
 /// Throws StorageError where a file that the manifest or the checkpoint's state names is missing or
-/// has another size. Contents are not read, because an archive may be large. Throws ConfigError
+/// has a different size. Contents are not read, because an archive may be large. Throws ConfigError
 /// where the archive holds train steps beyond train.steps: a newer checkpoint, which is damaged or
 /// gone, has done them.
 void check_archive(const RunConfig& config, const CoordinatorState& state);

@@ -1,4 +1,5 @@
-// What a start says of prompts and references that can be read and may still not be what is meant.
+// Warnings at a start about prompts and references that can be read, but may not be what the user
+// meant.
 #pragma once
 
 #include "core/run_config.hpp"

@@ -1,5 +1,5 @@
-// Parts of an objective that a run never reaches, since its prompts, groups, answers or reference
-// are not such as the part acts on.
+// Finds parts of an objective that a run never reaches, because they do not act on prompts, groups,
+// answers or references like those of the run.
 #pragma once
 
 #include "base/errors/faults.hpp"

@@ -1,5 +1,5 @@
 // Training steps read from the archive of an earlier run. They replace generation and scoring in a
-// run that trains from an archive alone.
+// run that trains only from an archive.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -29,16 +29,16 @@ class ArchivedSteps {
   ArchivedSteps(const RunConfig& config, const RunTexts& texts, std::int64_t positions,
                 bool tells = false);
   std::int64_t size() const { return std::int64_t(steps_.size()); }
-  /// The rollouts of training step `step`, counted from 1. The first archived step follows the last
-  /// one again.
+  /// The rollouts of training step `step`, counted from 1. After the last archived step comes the
+  /// first one again.
   StepBatch read(std::uint64_t step);
   float temperature() const { return temperature_; }  ///< that of the rollouts of the last read()
 
  private:
   void load(std::uint64_t archived);
   void check(const Group& group) const;
-  /// The group's id in this run: the prompt is found by its content. The draw is the stored one,
-  /// unless two archived prompts are one prompt here.
+  /// The group's id in this run. The prompt is found by its content. The draw is the stored one,
+  /// unless two archived prompts are the same prompt here.
   GroupId place(const io::ArchivedGroup& group);
   void tell(const io::ArchivedGroup& group, PromptId prompt);
 
@@ -56,9 +56,9 @@ class ArchivedSteps {
   float temperature_ = 1.0F;
 };
 
-/// A warning for a step whose tokens were drawn from a part of the vocabulary while its log-probs
-/// are over all of it: the consequence, and the mean probability mass of that part. Empty for other
-/// steps. It follows from the archive, not from [sampling] of this run file.
+/// A warning for a step in which tokens were drawn from a part of the vocabulary while log-probs
+/// are over all of it. It names the consequence and the mean probability mass of that part. Empty
+/// for other steps. It follows from the archive, not from [sampling] of this run file.
 std::string truncated_draws_told(const StepBatch& step);
 
 /// Throws ConfigError when the run file asks for something that the archive does not have, such as

@@ -1,5 +1,5 @@
-// What scheduler and update tell each other of a step: which rollouts train and with which weight,
-// and what the update was like for each group.
+// What scheduler and update tell each other about a step: which rollouts train and with what
+// weight, and the figures of the update for each group.
 #pragma once
 
 #include "io/training_file.hpp"
@@ -22,7 +22,7 @@ scheduling::GroupTraining recorded(const GroupId& id,
                                    const std::vector<io::RolloutTraining>& rollouts);
 
 /// Adds group_weight and trains to the columns of these groups. They stay empty where all rollouts
-/// train with weight 1, so that a scheduler that decides nothing changes no bit.
+/// train with weight 1, so that a scheduler that decides nothing does not change a bit.
 void add_training(method::StepColumns& columns, const StepBatch& batch,
                   const std::vector<std::size_t>& groups);
 
@@ -30,8 +30,8 @@ void add_training(method::StepColumns& columns, const StepBatch& batch,
 /// optimizer step, as means over rollouts that have tokens.
 class GroupSignals {
  public:
-  /// Takes an optimizer step in. `groups`: in the order of make_train_batch(); `losses`: in the
-  /// order of micro-batches. Groups that have signals already keep them.
+  /// Adds an optimizer step. `groups`: in the order of make_train_batch(); `losses`: in the order
+  /// of micro-batches. Groups that have signals already keep them.
   void add(const StepBatch& batch, const std::vector<std::size_t>& groups,
            const std::vector<double>& advantages,
            const std::vector<method::MicroBatchLoss>& losses);

@@ -31,9 +31,9 @@ std::vector<std::vector<double>> rewards_by_group(const method::Objective& objec
                                                   const method::StepColumns& columns,
                                                   const StepBatch& batch);
 
-/// The share of groups of two or more rollouts whose rewards are all equal, without judge tasks;
-/// NaN where there is no such group. `rewards`: [groups][rollouts] of the batch. Only rollouts that
-/// the step sampled itself count.
+/// The share of groups with equal rewards among the groups of two or more rollouts, without judge
+/// tasks. NaN if there is no group of two or more. `rewards`: [groups][rollouts] of the batch. Only
+/// rollouts that the step sampled itself count.
 double equal_share(const StepBatch& batch, const std::vector<std::vector<double>>& rewards);
 
 class HeardRewards {
@@ -53,9 +53,9 @@ class HeardRewards {
   /// empty where the recipe reads no greedy answers.
   void rewrite(const Reports& reports, const std::vector<GroupReport>& greedy = {}) const;
   /// Asks the scheduler for the next round. `latest`: reports of the round that came back;
-  /// `so_far`: of all rounds including it; both settled. Where verdicts are permuted, the scheduler
-  /// receives all of them again: the permutation is over the step so far, so that its last decision
-  /// rests on the rewards that the update trains on.
+  /// `so_far`: of all rounds including it; both settled. If verdicts are permuted, the scheduler
+  /// receives all of them again, because the permutation is over the step so far. Its last decision
+  /// is then based on the rewards that the update trains on.
   scheduling::Decision next_round(scheduling::Scheduler& scheduler,
                                   const scheduling::StepRequest& request,
                                   std::vector<GroupReport> latest, std::vector<GroupReport> so_far,

@@ -1,5 +1,5 @@
-// Rollouts of a step packed into micro-batches, in which tokens that several of them begin with are
-// present once.
+// Packs the rollouts of a step into micro-batches. Tokens that several rollouts of a micro-batch
+// begin with are present once.
 #pragma once
 
 #include "run/step/loss_derivative.hpp"
@@ -28,12 +28,12 @@ struct BackwardMicroBatch {
   }
 };
 
-/// The rollouts of these groups whose derivative is not zero everywhere, packed as trees: tokens
-/// that rollouts of a micro-batch begin with alike (the head of a chat template, a prompt, the
+/// Packs the rollouts of these groups as trees, except those with a derivative of zero everywhere.
+/// Beginnings that rollouts of a micro-batch share (the head of a chat template, a prompt, the
 /// beginnings of answers) are present once, and the derivatives of shared columns are added. A
 /// micro-batch may begin and end within a group. `derivative` has the policy tokens of all
-/// rollouts, one rollout after the other, as in TrainBatch. The packing changes the gradient only
-/// by rounding.
+/// rollouts, rollout by rollout, as in TrainBatch. The packing changes the gradient only by
+/// rounding.
 std::vector<BackwardMicroBatch> backward_micro_batches(const StepBatch& batch,
                                                        const std::vector<std::size_t>& groups,
                                                        const LossDerivative& derivative,
@@ -43,7 +43,7 @@ std::vector<BackwardMicroBatch> backward_micro_batches(const StepBatch& batch,
 /// that few micro-batches have about one size (sizing::micro_batch_count() says how many), since a
 /// small last one would leave ranks without work. The limit stays `micro_batch_tokens` where a
 /// lower one would repeat long beginnings in more micro-batches, or where sequences cannot be
-/// parted evenly. It depends on the cuts alone, never on the number of ranks.
+/// parted evenly. It depends only on the cuts, never on the number of ranks.
 std::vector<BackwardMicroBatch> even_micro_batches(
     std::int64_t micro_batch_tokens,
     const std::function<std::vector<BackwardMicroBatch>(std::int64_t limit)>& cut);

@@ -1,5 +1,5 @@
-// What an objective remembers from step to step: moving statistics, and the results of each prompt
-// where a piece reads them. Every checkpoint has it.
+// The state that an objective keeps from step to step: moving statistics, and the results of each
+// prompt if a piece reads them. Every checkpoint has it.
 #pragma once
 
 #include "base/numbers/id.hpp"

@@ -16,16 +16,16 @@ namespace rollcall::run {
 class ShardWriter {
  public:
   explicit ShardWriter(std::filesystem::path run_dir);
-  /// Waits a moment for the thread and then leaves it alone: after a failure elsewhere, a file
-  /// system that hangs must not keep the job from ending.
+  /// Waits a moment for the thread and then abandons it. After a failure elsewhere, a file system
+  /// that hangs must not keep the job from ending.
   ~ShardWriter();
   ShardWriter(const ShardWriter&) = delete;
   ShardWriter& operator=(const ShardWriter&) = delete;
 
   void add(io::FileDraft file);
   bool writes() const;  ///< whether a file is being written or waits for that
-  /// Returns when all files that were added are stored. Throws the StorageError that the writing
-  /// met, and ProtocolError at the deadline.
+  /// Returns when all files that were added are stored. Throws the StorageError of a failed write,
+  /// and ProtocolError at the deadline.
   void settle(comm::Communicator& ranks, double deadline_s);
   /// settle(), and then returns the files that were stored since the last call of finish().
   std::vector<io::PublishedFile> finish(comm::Communicator& ranks, double deadline_s);

@@ -133,7 +133,7 @@ std::int64_t group_tokens(const Group& group) {
   return std::int64_t(count);
 }
 
-/// Columns of groups one after the other, in the order they are appended.
+/// Columns of groups, in the order in which the groups are appended.
 class ColumnBuilder {
  public:
   explicit ColumnBuilder(const StepBatch& step) : turns_(step.groups) {}

@@ -1,5 +1,5 @@
-// A closed step as the update sees it: groups in canonical order, cut into micro-batches by content
-// alone, with the columns the objective wants.
+// A closed step as the update sees it: groups in canonical order, with the columns that the
+// objective reads. How it is cut into micro-batches depends only on its content.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -21,8 +21,9 @@
 
 namespace rollcall::run {
 
-/// Rollouts of a step by ascending GroupId, and by ascending sample within a group, however shards
-/// were cut. Groups of earlier steps that are trained on again follow in the same order.
+/// Rollouts of a step by ascending GroupId, and by ascending sample within a group, no matter how
+/// they were divided into shards. Groups of earlier steps that are trained on again follow in the
+/// same order.
 struct StepBatch {
   std::vector<Group> groups;
   std::vector<std::vector<Score>> scores;      ///< [groups][rollouts]
@@ -31,17 +32,18 @@ struct StepBatch {
                                         ///< undecided.hpp says what it is without a verdict
   std::vector<scheduling::GroupTraining> training{};  ///< [groups] as the scheduler decided; empty:
                                                       ///< all train, with weight 1
-  // The update adds what follows; the files do not have it.
+  // The update adds the members below. The files do not have them.
   std::size_t replayed = 0;   ///< number of groups that come from earlier steps: the last ones
   std::size_t undecided = 0;  ///< rollouts that were sampled and have left the step
                               ///< (settle_undecided)
-  /// Groups and sample numbers of rollouts that have left because of what derived groups brought
+  /// Groups and sample numbers of rollouts that have left because derived groups moved in
   /// (placed_groups.hpp).
   std::vector<std::pair<GroupId, std::uint32_t>> left{};
   PolicyVersion policy{};  ///< the policy that the step starts from
   /// Columns computed by models, by name: [groups][N] a number for each policy token of the group,
-  /// one rollout after the other, or for each of its turns (gold_logprob), rollouts
-  /// (gold_logprob_before) or pairs of rollouts (gradient_cosine). to_wire() leaves them out: every rank computes or receives them.
+  /// rollout by rollout, or for each of its turns (gold_logprob), rollouts (gold_logprob_before) or
+  /// pairs of rollouts (gradient_cosine). to_wire() leaves them out: every rank computes or
+  /// receives them.
   std::map<std::string, std::vector<std::vector<float>>> columns{};
 };
 
@@ -50,11 +52,11 @@ struct StepBatch {
 std::vector<std::vector<ScoredFile>> shared_out(std::vector<ScoredFile> files,
                                                 const std::vector<int>& readers);
 
-/// The whole step, without the texts of rollouts and with fragments of groups merged, on all ranks
-/// or on rank 0 alone, where the others return an empty one. `files`: those that this rank opens,
-/// or has in memory, and whose content it sends: if each of R ranks opened the files of all R
-/// producers, a step would cost R^2 reads. `kept`: the cache of this rank, which is emptied.
-/// Collective. Throws StorageError (damaged file) or ProtocolError (a sample twice).
+/// The whole step, without the texts of rollouts and with fragments of groups merged. It is
+/// returned on all ranks, or only on rank 0, and the others then return an empty step. `files`: the
+/// files that this rank opens, or has in memory, to send their content. If each of R ranks opened
+/// the files of all R producers, a step would cost R^2 reads. `kept`: the cache of this rank, which
+/// is emptied. Collective. Throws StorageError (damaged file) or ProtocolError (a sample twice).
 StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files,
                     comm::Communicator& ranks, StepResidency at = StepResidency::every_rank,
                     ShardCache* kept = nullptr);
@@ -66,12 +68,12 @@ std::size_t fresh_groups(const StepBatch& batch);  ///< number of groups of the 
                                                    ///< come before the replayed ones
 StepBatch own_rollouts(StepBatch batch);  ///< the rollouts that the step sampled itself: neither
                                           ///< replayed groups nor experts
-/// The group that a rollout of `group` was sampled in: another one where a derived group trains in
-/// its parent's (Rollout::placed).
+/// The group in which a rollout of `group` was sampled. It is a different one if a derived group
+/// trains in its parent's (Rollout::placed).
 inline const GroupId& sampled_in(const Group& group, const Rollout& rollout) {
   return rollout.placed ? *rollout.placed : group.id;
 }
-/// Why that group was asked.
+/// The reason why that group was asked.
 inline const Derivation& asked_for(const Group& group, const Rollout& rollout) {
   return rollout.placed ? rollout.placed_from : group.from;
 }
@@ -85,7 +87,8 @@ inline const Derivation& asked_for(const Group& group, const Rollout& rollout) {
 std::map<std::string, double> rollout_metrics(const StepBatch& own);
 std::int64_t policy_tokens(const Rollout& rollout);
 std::vector<std::int32_t> policy_ids(const Rollout& rollout);  ///< the tokens of its policy turns
-/// Length of the guide's prefix; 0 in a group whose rollouts begin with texts ([openings]).
+/// The length of the guide's prefix. It is 0 in a group with rollouts that begin with texts
+/// ([openings]).
 std::size_t guide_tokens(const Group& group);
 /// The oldest policy version that sampled a token of the group; nothing for a group without policy
 /// tokens.
@@ -103,16 +106,16 @@ std::size_t settle_undecided(StepBatch& batch, bool drop);
 StepBatch joined(std::vector<StepBatch> parts);
 
 /// Permutes verdicts over all rollouts of the step, as a control experiment (Fisher-Yates on an
-/// addressed stream). A verdict moves as a whole: reward, what single turns were paid of it,
-/// components, answer, and whether it is correct. Rewards of greedy answers are permuted over their
-/// prompts (shuffle_rewards.cpp).
+/// addressed stream). A verdict moves as a whole: the reward, its parts that belong to single
+/// turns, the components, the answer, and whether it is correct. Rewards of greedy answers are
+/// permuted over their prompts (shuffle_rewards.cpp).
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step);
 
-/// How many rollouts of the group train. Those beyond its `keep` do: they are an expert's, which
-/// the scheduler does not know of.
+/// The number of rollouts of the group that train. Rollouts beyond its `keep` do, because they come
+/// from an expert and the scheduler does not know about them.
 std::size_t trained_rollouts(const StepBatch& batch, std::size_t group);
 /// Indices of the groups of mini-batch `index` out of `count`. Groups that have a rollout to train
-/// are dealt round robin and never cut. Empty where there are too few groups.
+/// are dealt round robin and never cut. Empty if there are too few groups.
 std::vector<std::size_t> mini_batch(const StepBatch& batch, std::int64_t index, std::int64_t count);
 
 /// Some groups of a step: the columns that the objective needs, and micro-batches for the model.
@@ -121,15 +124,15 @@ struct TrainBatch {
   struct MicroBatchRange {
     model::MicroBatch micro_batch;
     std::vector<std::int64_t> rollouts{};  ///< indices into the columns' rollouts
-    /// [policy tokens] as turns have them. miss_logprob is empty where no draw missed the
-    /// micro-batch's texts.
+    /// [policy tokens] with the meaning that they have in turns. miss_logprob is empty where no
+    /// draw missed the micro-batch's texts.
     TokenColumns stored{};
   };
   std::vector<MicroBatchRange> micro_batches;
 };
 
-/// [micro-batches] the groups of each: whole groups, in order, up to `micro_batch_tokens`, where a
-/// larger group has a micro-batch of its own. A micro-batch has the prompt of a group once.
+/// [micro-batches] the groups of each: whole groups, in order, up to `micro_batch_tokens`. A larger
+/// group has its own micro-batch. A micro-batch has the prompt of a group once.
 std::vector<std::vector<std::size_t>> micro_batch_groups(const StepBatch& batch,
                                                          const std::vector<std::size_t>& groups,
                                                          std::int64_t micro_batch_tokens);

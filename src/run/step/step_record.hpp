@@ -1,5 +1,5 @@
 // The record of what a step trained on, which the update's leader writes for the archive. It has
-// every rollout that was sampled, also those that left the step without a verdict.
+// every rollout that was sampled, including those that left the step without a verdict.
 #pragma once
 
 #include "io/training_file.hpp"

@@ -1,4 +1,5 @@
-// A part of a step as bytes, by which ranks exchange the rollouts that each has scored or read.
+// Converts a part of a step to bytes, so that ranks can exchange the rollouts that each has scored
+// or read.
 #pragma once
 
 #include "run/step/step_batch.hpp"
@@ -8,8 +9,8 @@
 
 namespace rollcall::run {
 
-/// Whether the texts of rollouts and the reasons of verdicts and turns travel too. Training needs
-/// none of them.
+/// Whether the texts of rollouts and the reasons of verdicts and turns are included. Training does
+/// not need them.
 enum class Texts : std::uint8_t { left, along };
 /// Groups, scores, greedy rewards and what the scheduler decided, in this machine's byte order.
 /// Equal policy versions in a row are written once, with their count.

@@ -1,4 +1,4 @@
-// Figures of the conversations of a step.
+// Metrics of the conversations of a step.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -8,14 +8,14 @@
 
 namespace rollcall::run {
 
-/// Counts rollouts that an environment was told of; others leave it as it is.
+/// Counts the rollouts that talked with an environment, and ignores all others.
 class TurnFigures {
  public:
   void add(const Rollout& rollout);
   /// turns/mean and turns/max (of a rollout), turns/limit_ratio (rollouts that the limit of turns
   /// ended), turns/told_tokens_mean (of a rollout), turns/invalid_share, turns/error_share and
   /// turns/void_share (of all turns), turns/reward_mean (of a turn), environment/reward_mean (of a
-  /// rollout). Nothing where no rollout was counted.
+  /// rollout). Empty if no rollout was counted.
   void write(std::map<std::string, double>& metrics) const;
 
  private:

@@ -1,5 +1,5 @@
-// Answers without a verdict: which of them leave the step, and which reward the others get. It is
-// never better to be undecided than to be wrong.
+// Decides which of the answers without a verdict leave the step, and what reward the others get. It
+// is never better to be undecided than to be wrong.
 #pragma once
 
 #include "core/plan.hpp"
@@ -40,12 +40,12 @@ inline bool leaves_the_step(const Score& score, bool drop) {
 /// decided.
 std::size_t close_step(StepBatch& step, const RunConfig& config, std::uint64_t number);
 
-/// The value in GroupReport::rewards of an answer without a verdict that stays in the step, until
-/// the whole step is known.
+/// The placeholder in GroupReport::rewards for an answer that has no verdict but stays in the step.
+/// It is replaced when the whole step is known.
 inline constexpr double kUnsettled = std::numeric_limits<double>::quiet_NaN();
 /// The lowest of the known rewards of a step so far; 0 where no reward is known.
 double lowest_reward(std::span<const std::vector<GroupReport>* const> reports);
-/// Replaces rewards that are not settled by `lowest`.
+/// Replaces every kUnsettled reward by `lowest`.
 void settle_rewards(std::vector<GroupReport>& reports, double lowest);
 /// StepBatch::greedy made of the reports of greedy answers, each of which has one rollout.
 std::map<PromptId, double> greedy_rewards(const std::vector<GroupReport>& greedy);

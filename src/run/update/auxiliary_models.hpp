@@ -43,7 +43,7 @@ class AuxiliaryModels {
 
   /// Whether the objective reads the column.
   bool wants(const std::string& column) const { return wanted_.contains(column); }
-  /// Whether the objective reads what the policy would draw in the place of experts' tokens.
+  /// Whether the objective reads the tokens that the policy would draw in place of experts' tokens.
   bool draws() const { return draws_.has_value(); }
   model::ValueHead* value_head() { return value_head_ ? &*value_head_ : nullptr; }
 
@@ -71,13 +71,13 @@ class AuxiliaryModels {
   void take_current(const StepBatch& batch, const std::vector<std::size_t>& groups,
                     TrainBatch& train) const;
 
-  /// [groups] log-probs of the policy tokens of all rollouts, one rollout after the other, under
-  /// the current policy.
+  /// [groups] log-probs of the policy tokens of all rollouts, rollout by rollout, under the current
+  /// policy.
   std::vector<std::vector<float>> logprobs_now(StepBatch& batch);
 
-  /// How many tokens forward passes of all ranks ran since the last call, by the name of the pass:
-  /// reference, teacher, ... (report/DIAGNOSES.md). A rank without a micro-batch does not know
-  /// those of the policy's own pass; the leader, which reports, always has one.
+  /// The number of tokens in forward passes of all ranks since the last call, by the name of the
+  /// pass: reference, teacher, ... (report/DIAGNOSES.md). A rank without a micro-batch does not
+  /// know those of the policy's own pass; the leader, which reports, always has one.
   std::map<std::string, double> take_forward_tokens() { return std::exchange(forward_tokens_, {}); }
   /// Counts the tokens of a pass over all micro-batches.
   void note_forward(const std::string& pass, const TrainBatch& train);

@@ -1,5 +1,5 @@
-// How far the policy has moved on a prompt since it last answered it. The farther it has moved, the
-// less an earlier result of the prompt says about it.
+// Measures how far the policy has moved on a prompt since it last answered the prompt. The farther
+// it has moved, the less an earlier result of the prompt says about it.
 #pragma once
 
 #include "core/rollout.hpp"

@@ -1,5 +1,5 @@
-// Which examples a supervised step learns from. The passes over all examples are laid end to end;
-// each has every example once, in an order of its own.
+// Decides which examples a supervised step learns from. The passes over all examples are laid end
+// to end. Each pass has every example once, in its own order.
 #pragma once
 
 #include "base/numbers/random.hpp"

@@ -1,5 +1,5 @@
-// Rollouts that no policy sampled: the task's worked solutions, for objectives that learn from an
-// expert beside their own rollouts.
+// Rollouts that no policy sampled. They are the task's worked solutions, for objectives that learn
+// from an expert in addition to their own rollouts.
 #pragma once
 
 #include "core/run_config.hpp"

@@ -37,13 +37,13 @@ class ObjectivePass {
     TrainBatch train{};  ///< this and `prepared` are set on ranks that evaluate a micro-batch
     std::shared_ptr<const method::Prepared> prepared{};
   };
-  /// On the leader: the losses of all micro-batches in order, and the derivative by the columns of
-  /// all rollouts, one after the other.
+  /// On the leader: the losses of all micro-batches in order, and the derivative with respect to
+  /// the columns of all rollouts, rollout by rollout.
   struct Evaluated {
     std::vector<method::MicroBatchLoss> losses{};
     LossDerivative derivative{};
   };
-  /// What the objective asks of the whole step beside a loss.
+  /// What the objective needs from the whole step in addition to a loss.
   struct StepTerms {
     double lr_factor = 1.0;
     Statistics statistics{}, after_step{};  ///< moving statistics for the next update, and for the
@@ -128,7 +128,7 @@ class ObjectivePass {
                                     ///< update; for the next step
 };
 
-/// How many updates a step makes.
+/// The number of updates that a step makes.
 inline std::int64_t updates_of(const RunConfig& config) {
   return config.train.epochs * config.train.mini_batches;
 }

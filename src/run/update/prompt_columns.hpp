@@ -1,4 +1,4 @@
-// What an objective reads of the step itself and of each prompt's past, as columns.
+// Columns with what an objective reads about the step itself and about each prompt's past.
 #pragma once
 
 #include "core/rollout.hpp"

@@ -29,7 +29,7 @@ class ReplayBuffer {
   /// weights and the choice of rollouts that they trained with. Steps come in ascending order.
   void remember(StepBatch step);
   /// Drops groups that are too stale for `policy`. Such a group would never become fresh again,
-  /// since versions only grow.
+  /// because versions only grow.
   void forget(PolicyVersion policy);
   /// Drops groups that were sampled before this step.
   void forget_before(std::uint64_t step);
@@ -57,9 +57,9 @@ class ReplayBuffer {
 
 /// The training steps before `step` that may hold groups of policy version `oldest` or newer, in
 /// ascending order, each as read_step() returned it and with what it trained on. They are read from
-/// shards, or from archive files where they were packed. What steps of an earlier build trained on
-/// is not known. Collective: one rank reads each file, and one the archive's manifest. Throws
-/// StorageError.
+/// shards, or from archive files where they were packed. For steps of an earlier build it is not
+/// known what they trained on. Collective: one rank reads each file, and one the archive's
+/// manifest. Throws StorageError.
 std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir,
                                           const std::vector<UnpackedFile>& unpacked,
                                           std::uint64_t step, std::uint64_t oldest,

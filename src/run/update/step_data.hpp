@@ -1,5 +1,5 @@
-// What a step trains on: its own rollouts or those of an archive, groups of earlier steps, and
-// experts' texts.
+// The data that a step trains on: its own rollouts or those of an archive, groups of earlier steps,
+// and experts' texts.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -26,8 +26,8 @@ namespace rollcall::run {
 
 struct RunContext;
 
-/// Reads steps and keeps what later steps need of them. gather() and measure_drift() are collective
-/// over the update ranks.
+/// Reads steps, and keeps what later steps need from them. gather() and measure_drift() are
+/// collective over the update ranks.
 class StepData {
  public:
   /// `cache`: the shards that this rank has scored. References must outlive this object.
@@ -44,8 +44,8 @@ class StepData {
   /// On the leader: rollout_metrics() of the step of the last gather(), of all rollouts that it has sampled: some
   /// leave the batch where derived groups take their places.
   const std::map<std::string, double>& as_sampled() const { return as_sampled_; }
-  /// What the archive is to know of the rollouts that gather() read; on the leader, and null in a
-  /// run that trains from an archive.
+  /// The record for the archive about the rollouts that gather() read. It is on the leader, and
+  /// null in a run that trains from an archive.
   const StepRecord* record() const { return record_ ? &*record_ : nullptr; }
 
   /// [groups] how far the policy has moved on each prompt (drift.hpp).

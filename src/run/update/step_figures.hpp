@@ -1,4 +1,4 @@
-// The figures of a training step, made of those of its updates and those of its rollouts.
+// The figures of a training step, computed from those of its updates and of its rollouts.
 #pragma once
 
 #include <map>

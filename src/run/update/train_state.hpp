@@ -1,5 +1,5 @@
-// What an optimizer step changes: weights, moments and the phase they belong to, with their files
-// in a checkpoint.
+// The state that an optimizer step changes: weights, moments and the phase that they belong to,
+// with their files in a checkpoint.
 #pragma once
 
 #include "comm/node_groups.hpp"
@@ -28,8 +28,8 @@ class TrainState {
  public:
   TrainState(RunContext& context, comm::Communicator& ranks);
 
-  /// The optimizer forgets its moments where the phase is another one: those of the supervised loss
-  /// would set the size of the first policy-gradient steps.
+  /// The optimizer forgets its moments when the phase changes. Otherwise the moments of the
+  /// supervised loss would determine the size of the first policy-gradient steps.
   void enter_phase(bool supervised);
 
   /// Called with the columns of the forward pass of own[i].
@@ -53,7 +53,7 @@ class TrainState {
   /// Starts a thread that writes `share`, this rank's moments, and on the leader the weights. The
   /// thread makes no copy of weights and moments, so both must not change: see await_writer().
   void save(const std::string& checkpoint, io::CheckpointShare share);
-  /// What this rank has written, once it is durable. Rethrows what the writing met.
+  /// Returns what this rank has written, once it is durable. Rethrows an error of the writing.
   std::optional<SaveReport> saved() { return saving_.poll(); }
   bool is_saving() const { return saving_.running(); }
 
@@ -62,8 +62,8 @@ class TrainState {
   void restore_moments(const io::StoredCheckpoint& checkpoint);
   /// Returns when no rank of the node reads the weights any more, neither to save nor to send them.
   void begin_rollback();
-  /// Replaces the weights by those of a checkpoint, under the next version: versions number what
-  /// generation holds, and these weights must replace it everywhere.
+  /// Replaces the weights by those of a checkpoint, under the next version. Versions identify the
+  /// weights that generation holds, and these must be replaced everywhere.
   void take_back_weights(const io::StoredCheckpoint& checkpoint);
 
  private:

@@ -1,5 +1,5 @@
-// The update stage: supervised and reinforcement steps on the current policy, the same bits for any
-// number of update ranks and threads.
+// The update stage runs supervised and reinforcement steps on the current policy. The bits are the
+// same for any number of update ranks and threads.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -42,7 +42,7 @@ class UpdateStage {
   /// Starts a thread that writes this rank's share of the checkpoint. The thread reads weights and
   /// moments where they are, so the next optimizer step waits for it.
   void on_save(const SaveRequest& request);
-  /// The share, once it is durable: for the coordinator. Rethrows what the writing met.
+  /// The share, once it is durable, for the coordinator. Rethrows an error of the writing.
   std::optional<SaveReport> saved() { return state_.saved(); }
   bool is_saving() const { return state_.is_saving(); }
   void on_rollback(const std::string& checkpoint);
@@ -55,13 +55,13 @@ class UpdateStage {
   }
 
  private:
-  /// What the updates of a step were like.
+  /// The outcome of the updates of a step.
   struct Course {
     StepFigures figures{};
     std::int64_t applied = 0;
     std::vector<double> norms{};  ///< gradient norms of the applied updates that have a gradient
   };
-  /// What the leader knows of a step before its first update.
+  /// What the leader knows about a step before its first update.
   struct Opened {
     std::optional<ObjectivePass::MiniBatch> ready{};  ///< the step's mini-batch, prepared, where it
                                                       ///< has only one
@@ -84,7 +84,7 @@ class UpdateStage {
   Opened open_step(const UpdatePlan& plan, const StepBatch& batch);
   UpdateOutcome train_mini_batch(const UpdatePlan& plan, StepBatch& batch, Turn turn,
                                  Course& course, std::map<std::string, double>& metrics);
-  /// All updates of the step, up to one that is not applied.
+  /// Runs all updates of the step, up to one that is not applied.
   void train(const UpdatePlan& plan, StepBatch& batch, UpdateReport& report);
   /// The leader's report gets the mean and the longest of all ranks' own_s, and the files that they
   /// have stored. Collective.

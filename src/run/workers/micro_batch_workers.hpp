@@ -1,5 +1,5 @@
-// Divides the threads of a rank among its micro-batches: each thread computes a micro-batch of its
-// own where there are enough of them, else all threads share the operations of one micro-batch.
+// Divides the threads of a rank among its micro-batches. If there are enough of them, each thread
+// computes its own micro-batch. Otherwise all threads share the operations of one micro-batch.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -21,8 +21,8 @@ std::vector<std::int64_t> own_micro_batches(std::int64_t count, const comm::Comm
 /// memory took a tenth of each step. No bit depends on how the threads are divided.
 class MicroBatchWorkers {
  public:
-  /// `on_device`: the calling thread runs all micro-batches one after the other, and may
-  /// communicate with other ranks meanwhile. A device needs no further threads.
+  /// `on_device`: the calling thread runs all micro-batches in order, and may communicate with
+  /// other ranks meanwhile. A device needs no further threads.
   explicit MicroBatchWorkers(WorkerPool& pool, bool on_device = false)
       : pool_(&pool), on_device_(on_device) {}
   /// Sets the memory that a micro-batch may use, and how many may be in memory at a time
@@ -31,7 +31,7 @@ class MicroBatchWorkers {
     at_once_ = at_once, micro_batch_bytes_ = micro_batch_bytes;
   }
   /// Calls work(runner, i) once for every i in [0, count), in any order. A runner serves one call
-  /// at a time. Throws again what a call has thrown.
+  /// at a time. Rethrows the exception of a call.
   void run(std::int64_t count,
            const std::function<void(model::MicroBatchRunner& runner, std::int64_t i)>& work);
 

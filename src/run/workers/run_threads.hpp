@@ -1,4 +1,4 @@
-// The threads of a rank, and what they share while they carry out a plan.
+// The threads of a rank, and the state that they share while they carry out a plan.
 #pragma once
 
 #include "run/workers/micro_batch_workers.hpp"

@@ -25,7 +25,7 @@ class StopRequest {
   /// Takes note of a signal that has reached another rank.
   void remember_signal(const std::string& text) { signal_ = text; }
   void step_took(double seconds);
-  /// From now on steps are of another kind, and how long they take is not known yet.
+  /// Says that steps are of a different kind from now on, so that their duration is not known yet.
   void begin_phase() { longest_of_phase_s_ = 0.0; }
   void checkpoint_took(double seconds);
   /// Seconds to the end of the allocation; nothing: no end is known.
@@ -38,11 +38,11 @@ class StopRequest {
   /// ten minutes, or more where writing a checkpoint takes over a twentieth of that time.
   bool is_checkpoint_due(double since_s) const;
   /// Why the run should stop now, for the log; nothing: it should continue. At the end of an
-  /// allocation room is left for one more step, `more_s` seconds of other work, and two
-  /// checkpoints. A reason that was given once stays.
+  /// allocation, time is left for one more step, `more_s` seconds of other work, and two
+  /// checkpoints. A reason that was given once does not change.
   std::optional<std::string> reason(double more_s = 0.0);
   /// Why work was cut: the reason to stop, or a signal on another rank if this rank knows of none.
-  /// It then is the reason to stop.
+  /// That is then the reason to stop.
   std::string reason_of_cut();
   /// Whether the reason is the end of the allocation.
   bool is_out_of_time() const { return out_of_time_; }

@@ -8,7 +8,7 @@ namespace rollcall::run {
 WorkerPool::WorkerPool(int threads) {
   try {
     for (int t = 1; t < threads; ++t) workers_.emplace_back([this, t] { serve(t); });
-  } catch (...) {  // no more threads can be started, and those that run would wait for ever
+  } catch (...) {  // no more threads can be started, and those that run would wait forever
     close();
     throw;
   }

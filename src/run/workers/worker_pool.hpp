@@ -1,5 +1,5 @@
 // The threads of a rank. They work on different micro-batches, or together inside one operation of
-// decoding. Their number changes no bits.
+// decoding. The number of threads does not change any bits.
 #pragma once
 
 #include "comm/activity.hpp"
@@ -32,7 +32,7 @@ class WorkerPool {
   void progressed() const {
     if (activity_) activity_->progressed();
   }
-  /// Says what holds the activity up; "" ends it. May be called from any thread.
+  /// Says what delays the activity; "" ends the delay. May be called from any thread.
   void held_up(const std::string& by) const {
     if (activity_) activity_->held_up(by);
   }

@@ -1,5 +1,5 @@
-// The allocator `bin_square_root`: the square-root law of Rollout-GDRO for each difficulty bin, the
-// oracle with which its bandits are compared.
+// The allocator `bin_square_root`: the square-root law of Rollout-GDRO for each difficulty bin. It
+// is the oracle that the method's bandits are compared with.
 #pragma once
 
 #include "scheduling/piece.hpp"

@@ -1,5 +1,5 @@
-// The allocator `equal`: every prompt gets the same number of rollouts; the remainder of the budget
-// goes to the first prompts of the (random) order, one each.
+// The allocator `equal`: every prompt gets the same number of rollouts. If the budget does not
+// divide evenly, the first prompts of the (random) order get one more each.
 #pragma once
 
 #include "scheduling/piece.hpp"

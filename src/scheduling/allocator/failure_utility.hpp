@@ -1,15 +1,15 @@
-// The allocator `failure_utility` (V_0): each rollout goes to the prompt whose expected number of
-// failures in a group with a success grows most.
+// The allocator `failure_utility` (V_0): each rollout goes to the prompt where it adds most to the
+// expected number of failures in a group that has a success.
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// Utility of n rollouts of a prompt of success rate p: U = n (1 - p) (1 - (1 - p)^(n - 1)). Each
-/// rollout goes to the largest U(n + 1) - U(n) (arXiv:2602.03584, eq. 9 and 10, by a third party's
-/// reading). p = Knowledge::success(). The gain grows with the first rollouts, so this is the
-/// paper's greedy rule and not always the optimum.
+/// Utility of n rollouts of a prompt with success rate p: U = n (1 - p) (1 - (1 - p)^(n - 1)). Each
+/// rollout goes to the prompt with the largest U(n + 1) - U(n) (arXiv:2602.03584, eq. 9 and 10, as
+/// a third party reads them). p = Knowledge::success(). The gain grows with the first rollouts, so
+/// this is the paper's greedy rule and not always the optimum.
 class FailureUtilityAllocator final : public Allocator {
  public:
   explicit FailureUtilityAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {

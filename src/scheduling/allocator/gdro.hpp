@@ -17,9 +17,9 @@ namespace rollcall::scheduling {
 /// bins draw their counts together, given the budget, from
 ///   (1 - g) Q_w + g Q_u,  Q_w ~ prod_b exp(x_b L_b(n_b)), Q_u uniform, x_b the bin's share of the
 ///   step's prompts relative to the mean bin.
-/// A prompt's n rollouts show what fewer of them would have been worth, so the played arm (count)
-/// teaches about all arms below it as well. With D_b(a) the mean of J(a) - J(a - 1) over the bin's
-/// groups, N_b the count that bin b draws, and c = kLeastChance of gdro.cpp,
+/// A prompt's n rollouts show what fewer rollouts would have been worth, so playing an arm (a
+/// count) also teaches about all arms below it. With D_b(a) the mean of J(a) - J(a - 1) over the
+/// bin's groups, N_b the count that bin b draws, and c = kLeastChance of gdro.cpp,
 ///   L_b(a) <- (1 - fade) L_b(a) + rate sum_{a' <= min(a, n_b)} D_b(a') / (P(N_b >= a') + c).
 /// Differences within a group need no baseline. METHODS.md gives all details.
 class GdroAllocator final : public Allocator {
@@ -44,7 +44,7 @@ class GdroAllocator final : public Allocator {
   double log_weight(std::size_t bin, std::int64_t count) const { return table_.at(bin, count); }
 
  private:
-  /// What a bin was given in the open step.
+  /// The arm that a bin was given in the open step.
   struct Play {
     std::int64_t count = 0;         // rollouts of its arm; 0: no arm was played, nothing is learned
     double share = 0.0;             // x_b: share of the step's prompts, relative to the mean bin

@@ -13,7 +13,7 @@
 
 namespace rollcall::scheduling {
 
-/// The price after a step whose mean count is n, where n_bar is in the budget (eq. 21).
+/// The price after a step with the mean count n and a budget of n_bar per prompt (eq. 21).
 inline double shadow_price(double mu, double alpha, double n, double n_bar) {
   return mu + alpha * (n - n_bar);
 }
@@ -53,7 +53,7 @@ class PaperGdroAllocator final : public Allocator {
   Knowledge* knowledge_;
   ArmTable table_;               // saved state: log weights of the bandits
   std::int64_t horizon_ = 1000;  // rounds T of EXP3.P: the steps of the released launchers
-  double delta_ = 0.05;          // the regret bound holds with probability 1 - delta
+  double delta_ = 0.05;          // the bound on the regret holds with probability 1 - delta
   double price_rate_ = 0.05;     // alpha; the released code's dual learning rate
   double draw_ = 0.0;            // factor on the Gumbel noise; 0: the most probable arms, as in the
                                  // paper's text
@@ -61,8 +61,8 @@ class PaperGdroAllocator final : public Allocator {
                                  // project's choice
   double excess_ = 0.0;          // n_realised - n_bar of the open step
   double price_ = 0.0;           // saved state: mu, the price of a rollout
-  std::int64_t clipped_ = 0;     // bins whose gain lay outside the signal's range in the last step
-                                 // learned; their bandits were given the nearest end of it
+  std::int64_t clipped_ = 0;     // bins whose gain was outside the signal's range in the last step
+                                 // learned; their bandits were given the nearest end of that range
 };
 
 }  // namespace rollcall::scheduling

@@ -1,5 +1,5 @@
-// The allocator `gdro_released`: Rollout-GDRO as the released code of arXiv:2601.19280 intends it
-// (github.com/kishanpb/verl-gdro, commit b391899).
+// The allocator `gdro_released`: Rollout-GDRO as the released code of arXiv:2601.19280 means it to
+// work (github.com/kishanpb/verl-gdro, commit b391899).
 #pragma once
 
 #include "scheduling/game/arm_table.hpp"

@@ -1,5 +1,5 @@
-// Gives rollouts one by one to the prompt where the next one gains most, for allocators that differ
-// in how they measure this gain.
+// Gives out rollouts one by one, each to the prompt where it gains most. It serves allocators that
+// differ only in how they measure this gain.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -11,9 +11,9 @@ namespace rollcall::scheduling {
 
 /// Rollout counts of the prompts, each from low to high, that sum to `total`. gain(p, n): what
 /// rollout n + 1 adds for a prompt with success rate p. Among prompts with equal gains, the one
-/// with the fewest rollouts so far gets the next rollout, and among these the first in order, so
-/// prompts without any gain share evenly. Throws ConfigError if no counts from low to high sum to
-/// `total`.
+/// with the fewest rollouts so far gets the next rollout, and in a further tie the first in order.
+/// Prompts without any gain therefore share evenly. Throws ConfigError if no counts from low to
+/// high sum to `total`.
 template <class Gain>
 std::vector<std::int64_t> greedy_counts(const std::vector<double>& success, std::int64_t total,
                                         std::int64_t low, std::int64_t high, Gain gain) {

@@ -22,7 +22,7 @@ class SquareRootAllocator final : public Allocator {
  private:
   const Knowledge* knowledge_;
   double variance_floor_ = 0.01;  // v at p = 1 %: hopeless and solved prompts keep a fifth of the
-                                  // largest weight, so a level that changes is noticed
+                                  // largest weight, so that a change of their level is noticed
 };
 
 }  // namespace rollcall::scheduling

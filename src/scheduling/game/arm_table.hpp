@@ -1,4 +1,5 @@
-// What the rollout games learn: one number for each rollout count that a difficulty bin may play.
+// The table that the rollout games learn. It has one number for each rollout count that a
+// difficulty bin may play.
 #pragma once
 
 #include "base/text/config.hpp"
@@ -36,7 +37,7 @@ class ArmTable {
   /// none before anything is learned.
   std::vector<std::pair<std::string, double>> metrics() const;
   nlohmann::json save() const;
-  /// Throws StorageError when the state has other bins or counts.
+  /// Throws StorageError when the state has different bins or counts.
   void load(const nlohmann::json& state, std::size_t bins);
 
  private:

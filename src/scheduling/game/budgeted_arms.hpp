@@ -1,5 +1,5 @@
-// Draws one arm for each bin together: the bins' weights are independent, but conditioned on the
-// rollouts that all arms spend.
+// Draws the arms of all bins jointly. The bins' weights are independent, but the draw is
+// conditioned on the number of rollouts that all arms spend together.
 #pragma once
 
 #include "base/numbers/random.hpp"
@@ -25,10 +25,11 @@ class BudgetedArms {
   /// condition() will be called with.
   BudgetedArms(std::vector<Bin> bins, std::int64_t low, std::int64_t budget,
                std::int64_t most_slack);
-  /// Sum of the weights of all combinations whose total is within `slack` of the budget, or their
-  /// number if all weights are 1.
+  /// The sum of the weights of all combinations with a total within `slack` of the budget. If all
+  /// weights are 1, it is the number of such combinations.
   double mass(std::int64_t slack) const;
-  /// Sets the slack of marginals() and draw(), which need this call first. Needs mass(slack) > 0.
+  /// Sets the slack of marginals() and draw(). It must be called before them, and mass(slack) must
+  /// be positive.
   void condition(std::int64_t slack);
   /// [bins][arms] chance of each arm
   const std::vector<std::vector<double>>& marginals() const { return marginal_; }
@@ -42,8 +43,8 @@ class BudgetedArms {
   std::vector<Bin> bins_;
   std::int64_t above_;  // budget minus the cost of the lowest arms, in rollouts
   std::int64_t slack_ = 0;
-  // [bins + 1][s] Row b has the summed weight of all ways in which the first b bins spend s
-  // rollouts more than their lowest arms cost. Each row is scaled by a power of two.
+  // [bins + 1][s] Row b has the summed weight of all ways for the first b bins to spend s rollouts
+  // more than their lowest arms cost. Each row is scaled by a power of two.
   std::vector<std::vector<double>> forward_;
   int exponent_ = 0;  // the last row is to be multiplied by 2^exponent_
   std::vector<std::vector<double>> marginal_;

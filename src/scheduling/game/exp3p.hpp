@@ -1,4 +1,4 @@
-// EXP3.P, the bandit whose regret is small with high probability (Auer, Cesa-Bianchi, Freund and
+// EXP3.P, a bandit that has a small regret with high probability (Auer, Cesa-Bianchi, Freund and
 // Schapire 2002, section 6).
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace rollcall::scheduling {
 
-/// There are K arms; the arm i that was played has paid x in [0, 1]:
+/// There are K arms. Arm i was played and has paid x in [0, 1]:
 ///   p_j = (1 - gamma) w_j / sum w + gamma / K
 ///   w_j <- w_j exp(gamma / (3 K) (x [j = i] / p_j + alpha / (p_j sqrt(K T))))
 /// with gamma = min(3/5, 2 sqrt(3/5 K ln K / T)) and alpha = 2 sqrt(ln(K T / delta)) of their

@@ -1,5 +1,5 @@
-// Chooses one arm for each bin together: the jointly most probable arms whose rollouts meet the
-// budget exactly.
+// Chooses the arms of all bins jointly: the most probable combination that meets the budget
+// exactly.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct JointArms {
 
 /// Maximises sum_b score_b(arm_b) subject to sum_b prompts_b count(arm_b) = budget by an exact
 /// dynamic program over the reachable sums: bins x arms x sums operations. All bins share `count`
-/// (ascending). Ties: the smaller total, then the smaller arms of the last bins.
+/// (ascending). In a tie it takes the smaller total, then the smaller arms of the last bins.
 JointArms most_probable_arms(const std::vector<BinArms>& bins,
                              const std::vector<std::int64_t>& count, std::int64_t budget);
 

@@ -18,7 +18,7 @@ namespace rollcall::scheduling {
 /// w_t(b) = exp(eta clip(S_t(b), -C, C))                           (14)
 /// q_t(b) = (1 - gamma) w_t(b) / sum_j w_t(j) + gamma / B          (15)
 /// S_0 = 0, or S is the first l_t itself (`score_start` first, as in the released code).
-/// q_eta maximises sum_b q(b) L_b + H(q) / eta, whose value is the log-sum-exp surrogate of the
+/// q_eta maximises sum_b q(b) L_b + H(q) / eta. The maximum is the log-sum-exp surrogate of the
 /// worst bin (Lemma 4.1).
 class PromptGame {
  public:
@@ -32,12 +32,12 @@ class PromptGame {
   /// [bins] q_t over the bins with present[b] > 0, 0 for all others. B and the sum of eq. 15 are
   /// over these bins as well.
   std::vector<double> probabilities(const std::vector<std::int64_t>& present) const;
-  /// Bins whose score lies outside [-C, C], so that eq. 14 reads the nearest end instead.
+  /// The number of bins with a score outside [-C, C]. Eq. 14 clips these scores.
   std::int64_t clipped() const;
   double eta() const { return eta_; }
   double gamma() const { return gamma_; }
   nlohmann::json save() const;
-  /// Throws StorageError when the state has another number of bins.
+  /// Throws StorageError when the state has a different number of bins.
   void load(const nlohmann::json& state, std::size_t bins);
 
  private:

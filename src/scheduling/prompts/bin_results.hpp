@@ -27,7 +27,7 @@ class Signal {
   std::string kind_ = "failure_rate";
 };
 
-/// Every member but the last has an entry per bin. A prompt drawn twice in a step counts twice.
+/// Every member except the last has one entry per bin. A prompt drawn twice in a step counts twice.
 struct BinResults {
   std::vector<std::int64_t> groups{}, rollouts{};  ///< rollouts with a verdict: what training sees
   std::vector<std::int64_t> drawn{};  ///< rollouts with or without a verdict: what was spent

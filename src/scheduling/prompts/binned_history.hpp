@@ -23,7 +23,7 @@ struct StepBins {
 };
 
 /// History and bins take memory for every prompt, so they are kept only if a piece asks for them
-/// when it is made.
+/// when it is constructed.
 class BinnedHistory {
  public:
   BinnedHistory() = default;
@@ -45,7 +45,7 @@ class BinnedHistory {
   double pass_rate(PromptId prompt, double otherwise) const;
   const DifficultyBins& bins() const { return bins_; }
   StepBins step_bins(const std::vector<GroupPlan>& groups) const;
-  /// [reports] The bin that each report's prompt has now.
+  /// [reports] The bin in which each report's prompt is now.
   std::vector<std::int32_t> bins_of(const std::vector<GroupReport>& reports) const;
 
   void prefetch(PromptId prompt) const;
@@ -57,12 +57,12 @@ class BinnedHistory {
 
   /// Rows of all prompts that differ from the start, ascending.
   std::vector<HistoryRow> rows() const;
-  /// Rows of these prompts; none if no history is kept.
+  /// Rows of these prompts. The list is empty if no history is kept.
   std::vector<HistoryRow> rows(const std::vector<std::uint32_t>& prompts) const;
   /// Loads saved rows, after start(). Throws StorageError when they do not fit.
   void load(const std::vector<HistoryRow>& rows);
-  /// Loads the rows of a state that was saved with other prompts: histories and bins follow their
-  /// prompts, and the members of a bin get a new order.
+  /// Loads the rows of a state that was saved with other prompts. Histories and bins stay with
+  /// their prompts, and the members of a bin get a new order.
   void load_changed(const std::vector<HistoryRow>& rows, const PromptMap& map);
 
  private:

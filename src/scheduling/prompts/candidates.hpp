@@ -8,10 +8,10 @@
 
 namespace rollcall::scheduling {
 
-/// Passes a request without candidates to the sampler as it is. Otherwise all other prompts count
-/// as held by the step, because a sampler does not draw held prompts while others are left. If no
-/// more candidates are left than wanted, all of them are chosen, ascending and once each, and the
-/// sampler is not called.
+/// Passes a request without candidates to the sampler as it is. Otherwise it marks all other
+/// prompts as held by the step, because a sampler does not draw held prompts while others are left.
+/// If the step wants at least the number of candidates that are left, all of them are chosen, once
+/// each in ascending order, and the sampler is not called.
 class CandidateSampler final : public Sampler {
  public:
   CandidateSampler(Sampler& sampler, std::uint64_t prompts)

@@ -1,4 +1,4 @@
-// Which prompts have changed since a checkpoint last took their rows.
+// Lists the prompts that have changed since a checkpoint last took their rows.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace rollcall::scheduling {
 /// Each prompt is in the list at most once, so the list never becomes longer than the table.
 class ChangeList {
  public:
-  /// Begins an empty list for that many prompts. With 0 prompts nothing is noted.
+  /// Begins an empty list for this number of prompts. If it is 0, nothing is noted.
   void restart(std::uint64_t prompts) {
     is_in_list_.assign(prompts, false);
     list_.clear();
@@ -21,7 +21,7 @@ class ChangeList {
     is_in_list_[prompt] = true;
     list_.push_back(prompt);
   }
-  /// The prompts that have changed, ascending; the list is empty afterwards.
+  /// Returns the prompts that have changed, in ascending order, and empties the list.
   std::vector<std::uint32_t> take() {
     std::sort(list_.begin(), list_.end());
     for (const std::uint32_t prompt : list_) is_in_list_[prompt] = false;

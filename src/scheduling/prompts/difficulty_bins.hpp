@@ -14,11 +14,11 @@
 namespace rollcall::scheduling {
 
 /// Bin b holds estimates in [edge_b, edge_{b+1}); the last bin includes its upper edge
-/// (arXiv:2601.19280, eq. 11). A prompt leaves its bin only when its estimate is at least the
-/// margin past the edge. If extremes are excluded, estimates of exactly 0 and 1 go to an extra,
-/// last bin without a margin. Members are dense 32-bit ids: drawing one and moving one cost O(1).
-/// They are stored in blocks, so a growing list is never copied, which would make a step slow and
-/// need the memory of two lists.
+/// (arXiv:2601.19280, eq. 11). A prompt leaves its bin only when its estimate is past the edge by
+/// at least the margin. If extremes are excluded, estimates of exactly 0 and 1 go to an extra, last
+/// bin without a margin. Members are dense 32-bit ids: drawing one and moving one cost O(1). They
+/// are stored in blocks, so that a growing list is never copied. A copy would slow down a step and
+/// need memory for two lists.
 class DifficultyBins {
  public:
   struct Place {

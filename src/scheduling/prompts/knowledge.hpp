@@ -1,5 +1,5 @@
-// What all pieces of a scheduler know about the prompts: the prompt table, recent outcomes with
-// difficulty bins, and success estimates. It learns once per step, and the pieces share it.
+// The knowledge about the prompts that all pieces of a scheduler share: the prompt table, recent
+// outcomes with difficulty bins, and success estimates. It learns once per step.
 #pragma once
 
 #include "base/numbers/random.hpp"
@@ -22,8 +22,8 @@
 
 namespace rollcall::scheduling {
 
-/// Pieces say what they use when they are made (use_success(), and similar functions of `history`
-/// and `signals`). bind() and start() follow, then steps.
+/// Pieces declare what they use when they are constructed (use_success(), and similar functions of
+/// `history` and `signals`). Then come bind() and start(), and then the steps.
 class Knowledge {
  public:
   Knowledge(PromptTable prompt_table, std::uint64_t run_seed);
@@ -43,11 +43,11 @@ class Knowledge {
 
   /// Learns from the reports of a step, at its end.
   void learn(const std::vector<GroupReport>& reports);
-  /// What the pieces learn from these reports: the reports themselves, unless `control` says
-  /// otherwise. Valid until the next call.
+  /// Returns what the pieces learn from: these reports themselves, unless `control` replaces them.
+  /// Valid until the next call.
   const std::vector<GroupReport>& learned(const std::vector<GroupReport>& reports);
-  /// Asks for all memory that belongs to the prompt before it is read. Among 10^8 prompts each row
-  /// is a cache miss, and misses that are asked for together are waited for only once.
+  /// Prefetches all memory that belongs to the prompt. Among 10^8 prompts every row is a cache
+  /// miss, and misses that are requested together cost the wait of only one.
   void prefetch(PromptId prompt) const;
 
   /// BinnedHistory::pass_rate; for a prompt without outcomes its prior, or else prior_success.
@@ -55,14 +55,14 @@ class Knowledge {
   /// Success rate of one rollout at `step`: the prompt's own fading results against its prior, or
   /// against its level's results if no value model gave a prior.
   double success(std::uint64_t step, PromptId prompt) const;
-  /// What a value model predicted, which no result changes; the success estimate if there is no
-  /// prediction.
+  /// The prediction of a value model, which results do not change, or the success estimate if there
+  /// is no prediction.
   double predicted(std::uint64_t step, PromptId prompt) const;
-  /// Learned results by the prompts' current bins. Only if bins are used.
+  /// The learned results, by the prompts' current bins. It is available only if bins are used.
   BinResults by_bin(const std::vector<GroupReport>& reports) const;
   /// Results of the last step learned, by the bins that its prompts had when it was decided.
   const BinResults& latest() const { return latest_; }
-  /// Random numbers of one step; `use` keeps the pieces apart.
+  /// The random numbers of one step. `use` gives each piece its own.
   RandomStream random(std::uint64_t step, std::uint64_t use) const {
     return {seed, RandomPurpose::schedule, step, 0, use};
   }
@@ -70,12 +70,12 @@ class Knowledge {
   nlohmann::json save() const;  ///< head() and the rows of all prompts
   nlohmann::json head() const;  ///< the part of the state that is not per prompt
   /// Rows of the prompts that differ from the start, or of those that have changed since the last
-  /// call. Either way the list of changes is empty afterwards.
+  /// call. In both cases the list of changes is empty afterwards.
   PromptRows take_rows(Rows which);
   /// `head`: what head() or save() returned; `rows`: what take_rows() returned, or rows_of() of a
   /// saved state. Throws StorageError when they do not fit.
   void load(const nlohmann::json& head, const PromptRows& rows);
-  /// Loads a state that was saved with other prompts: histories and bins follow their prompts.
+  /// Loads a state that was saved with other prompts. Histories and bins stay with their prompts.
   void load_changed(const nlohmann::json& head, const PromptRows& rows, const PromptMap& map);
 
  private:

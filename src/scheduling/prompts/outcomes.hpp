@@ -1,4 +1,4 @@
-// Figures of the outcomes of one group.
+// Statistics of the outcomes of one group.
 #pragma once
 
 #include "base/numbers/differing.hpp"
@@ -25,8 +25,8 @@ inline double success(const GroupReport& report) {
 /// could exceed the range of a double.
 inline constexpr double kLargestHeard = 1e100;
 
-/// What a bandit is paid for a group: the group's mean absolute advantage or, if it was not
-/// measured, 2 sqrt(p (1 - p)), its value for standardised 0/1 rewards.
+/// The pay that a bandit gets for a group. It is the group's mean absolute advantage or, if that
+/// was not measured, 2 sqrt(p (1 - p)), its value for standardised 0/1 rewards.
 inline double pay(const GroupReport& report) {
   if (!std::isnan(report.mean_abs_advantage))
     return std::min(report.mean_abs_advantage, kLargestHeard);

@@ -1,4 +1,5 @@
-// Whether each prompt's recent groups held a correct answer: a shift register of bits per prompt.
+// Remembers for each prompt whether its recent groups had a correct answer, in a shift register of
+// bits.
 #pragma once
 
 #include "base/numbers/id.hpp"

@@ -11,10 +11,11 @@ namespace rollcall::scheduling {
 
 class PromptMap {
  public:
-  /// Content hashes when the state was saved, and now. Equal prompts are matched in their order.
+  /// The arguments are the content hashes when the state was saved, and now. Equal prompts are
+  /// matched in order.
   PromptMap(const std::vector<std::uint64_t>& then, const std::vector<std::uint64_t>& now);
-  std::optional<PromptId> now(std::uint64_t then) const;  ///< where prompt `then` is now; empty: it
-                                                          ///< is gone or unknown
+  std::optional<PromptId> now(std::uint64_t then) const;  ///< the present id of prompt `then`;
+                                                          ///< empty: it is gone or unknown
   std::uint64_t kept() const { return kept_; }
 
  private:

@@ -35,13 +35,13 @@ struct PromptRows {
 };
 
 /// Format 2, little-endian: "rollrows", format (u32), number of tables (u32); for each table the
-/// width of a row in bytes (u32), zero (u32) and the number of rows (u64); then the rows of the
-/// tables one after the other, as the structures above lie in memory.
+/// width of a row in bytes (u32), zero (u32) and the number of rows (u64); then the rows of one
+/// table after another, with the memory layout of the structures above.
 std::string to_bytes(const PromptRows& rows);
 /// Throws StorageError when the bytes are not in the format of to_bytes().
 PromptRows rows_from_bytes(std::string_view bytes);
 
-/// Merges newer rows into `rows`; rows of the same prompts are replaced.
+/// Merges newer rows into `rows`. They replace the rows of the same prompts.
 void update(PromptRows& rows, const PromptRows& newer);
 
 /// Rows as JSON: [prompt, low, middle, upper, high, length, bin, slot] and [prompt, right, wrong,

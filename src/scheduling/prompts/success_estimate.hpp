@@ -1,5 +1,5 @@
-// How likely a prompt is answered correctly: a fading Beta estimate for each level, refined by the
-// prompt's own results.
+// Estimates how likely a prompt is to be answered correctly: a fading Beta estimate for each level,
+// refined by the prompt's own results.
 #pragma once
 
 #include "core/plan.hpp"

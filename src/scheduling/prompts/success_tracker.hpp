@@ -1,5 +1,5 @@
-// How often each prompt is solved, by one rule for all its users: the sampler that draws by it, and
-// the baselines that subtract it.
+// Tracks how often each prompt is solved. The sampler that draws by this rate and the baselines
+// that subtract it use the same rule.
 #pragma once
 
 #include "base/numbers/id.hpp"

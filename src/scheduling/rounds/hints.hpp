@@ -13,17 +13,17 @@ namespace rollcall::scheduling {
 
 /// A group with help is a further draw of its parent's prompt, with a tier of help from 1 to
 /// hint_tiers (GroupPlan::from). Its samples have their own numbers, so that it can train in its
-/// parent's group. Prompts that have fewer tiers (PromptTable::tiers) get no more than those.
+/// parent's group. Prompts that have fewer tiers (PromptTable::tiers) get only those.
 ///
 /// hint_by dead (arXiv:2507.10628, 2510.19807): round j asks tier j of every group of the task that
 /// has a verdict and no correct rollout, unless one of its tiers below j has a correct one. A tier
-/// without any verdict failed. The further rollouts of a step are sum_j (dead groups of round j) *
-/// hint_rollouts, or as many as the parents have.
+/// without any verdict failed. A step draws sum_j (dead groups of round j) * hint_rollouts further
+/// rollouts. If hint_rollouts is 0, each group with help has the size of its parent.
 ///
-/// hint_by difficulty (arXiv:2512.13095): floor(hint_share * budget) rollouts are kept back, as far
-/// as the groups keep min_rollouts each. One further round deals them over the groups with d = 1 -
-/// success > 0 in proportion to d, at most max_rollouts each, with tier ceil(d * hint_tiers). What
-/// these cannot take continues the groups of the first round, one rollout each in their order.
+/// hint_by difficulty (arXiv:2512.13095): floor(hint_share * budget) rollouts are held back, as
+/// long as each group keeps min_rollouts. One further round distributes them over the groups with d
+/// = 1 - success > 0 in proportion to d, at most max_rollouts each, with tier ceil(d * hint_tiers).
+/// Any that are left over continue the groups of the first round, one rollout each in their order.
 class HintRounds final : public Rounds {
  public:
   explicit HintRounds(const Knowledge& knowledge) : knowledge_(&knowledge) {}
@@ -38,7 +38,7 @@ class HintRounds final : public Rounds {
                 const std::vector<GroupReport>& pool, Sampler& sampler) override;
   bool exact_total() const override { return by_ == "difficulty"; }
   std::int64_t hard_cap(const StepRequest& request) const override;
-  /// A shortage if nothing could be kept back.
+  /// A shortage if nothing could be held back.
   std::optional<Shortage> shortage(const StepRequest& request) const override;
 
  private:

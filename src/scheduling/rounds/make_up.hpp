@@ -6,10 +6,10 @@
 
 namespace rollcall::scheduling {
 
-/// After N rollouts with accuracy a < 1/2 (a = 1/(2N) if none was right): S(a) = 2 a (1 - a), or
-/// 2 sqrt(a (1 - a)) for standardised advantages, and P = N S(1/2). Equal treatment draws
-/// ceil((P - N S) / S) rollouts more, hardness-weighted treatment ceil((2 (1 - a) P - N S) / S). A
-/// group gets at most depth_limit rollouts in all (arXiv:2508.13755), and at most the step's
+/// After N rollouts with accuracy a < 1/2 (a = 1/(2N) if no rollout was right): S(a) = 2 a (1 - a),
+/// or 2 sqrt(a (1 - a)) for standardised advantages, and P = N S(1/2). Equal treatment draws
+/// ceil((P - N S) / S) more rollouts, and hardness-weighted treatment ceil((2 (1 - a) P - N S) /
+/// S). A group gets at most depth_limit rollouts in all (arXiv:2508.13755), and at most the step's
 /// max_rollouts. A group without a verdict has no accuracy and gets no more.
 class MakeUpRounds final : public Rounds {
  public:

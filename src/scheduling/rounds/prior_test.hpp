@@ -9,8 +9,8 @@ namespace rollcall::scheduling {
 /// On rewards -1 and 1, V = 2 p - 1 with p = Knowledge::predicted(): the frozen PromptTable::prior,
 /// which no result changes. After k rollouts with mean m, D = max(0, (m - V)^2 - 1/k), and the risk
 /// of the fused baseline is MSE(k) = D / (D k + 1). The prompt gets one more rollout while
-/// MSE(k) - MSE(k + 1) > rollout_cost (arXiv:2603.10848). k starts at the first round's size and
-/// ends after prior_rounds more, or at the step's max_rollouts.
+/// MSE(k) - MSE(k + 1) > rollout_cost (arXiv:2603.10848). k starts at the first round's size. It
+/// stops after prior_rounds more rollouts, or at the step's max_rollouts.
 class PriorTestRounds final : public Rounds {
  public:
   explicit PriorTestRounds(Knowledge& knowledge) : knowledge_(&knowledge) {

@@ -8,8 +8,8 @@
 
 namespace rollcall::scheduling {
 
-/// This happens once, after the first round. Each such group allows one more draw, with budget /
-/// prompts rollouts, of a prompt with the largest p (1 - p), where p is its success in this step
+/// This happens once, after the first round. For each such group, a prompt with the largest p (1 -
+/// p) is drawn once more, with budget / prompts rollouts. p is the prompt's success in this step
 /// (arXiv:2512.07478: a task value that balances difficulty and uncertainty; its formula is not in
 /// the abstract). All prompts whose rewards differ get one draw before any gets two. A prompt gets
 /// at most redraw_most draws, so that repeats do not dominate, and at most the step's max_rollouts

@@ -7,9 +7,9 @@
 namespace rollcall::scheduling {
 
 /// M is the size of the group in the first round. With `balanced`, a prompt is done when it has n/2
-/// right and n - n/2 wrong rollouts, with `positive`, when it has a right one. Both end after
-/// ada_rounds rounds or at the step's max_rollouts (arXiv:2510.04996). n is ada_enough; the
-/// selection `balanced_keep` keeps the same number.
+/// right and n - n/2 wrong rollouts. With `positive`, it is done when it has a right one. In both
+/// cases it stops after ada_rounds rounds or at the step's max_rollouts (arXiv:2510.04996). n is
+/// ada_enough; the selection `balanced_keep` keeps the same number.
 class UntilBalancedRounds final : public Rounds {
  public:
   void bind(ConfigSchema& knobs) override;

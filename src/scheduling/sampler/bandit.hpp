@@ -16,7 +16,7 @@ namespace rollcall::scheduling {
 ///             and Moulines 2011); places that are filled in this step count in n and N
 ///   thompson  the arm with the largest draw from Beta(1 + pay won, 1 + pay missed), with pay
 ///             capped at 1 (Agrawal and Goyal 2012, discounted)
-/// Mean pay and n are discounted by `discount` per step, because the policy changes.
+/// Mean pay and n are multiplied by `discount` in each step, because the policy changes.
 class BanditSampler final : public ArmSampler {
  public:
   enum class Rule { softmax, epsilon, ucb, thompson };

@@ -7,8 +7,8 @@
 namespace rollcall::scheduling {
 
 /// P(d) ~ target_d * clamp(target_d / observed_d, 0.1, 10), where observed_d is the domain's share
-/// of all rollouts that have finished since the start, whether they train or not. Before 50
-/// rollouts have finished, P(d) = target_d (arXiv:2604.02007 and its authors' PipelineRL).
+/// of all rollouts that have finished since the start, including those that did not train. Before
+/// 50 rollouts have finished, P(d) = target_d (arXiv:2604.02007 and its authors' PipelineRL).
 class DomainShareSampler final : public ArmSampler {
  public:
   explicit DomainShareSampler(Knowledge& knowledge) : ArmSampler(knowledge, "domain") {

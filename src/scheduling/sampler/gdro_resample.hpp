@@ -1,4 +1,4 @@
-// The sampler `gdro_resample`: Prompt-GDRO by drawing prompts, whereas the paper scales advantages.
+// The sampler `gdro_resample`: Prompt-GDRO by drawing prompts. The paper scales advantages instead.
 #pragma once
 
 #include "scheduling/game/prompt_game.hpp"
@@ -13,9 +13,9 @@ namespace rollcall::scheduling {
 /// Each draw picks a bin with the chance q_t (arXiv:2601.19280, eq. 15), renormalised over the bins
 /// that still hold prompts, then one of its prompts uniformly, without replacement. With `draw_by`
 /// probability_times_population, the chance of a bin is q_t times the number of its prompts, so a
-/// bin counts by its share times its weight, as under reweighting. The stated probability is that
-/// of the draw given the draws before it: q_t(b) / (sum of q_t over such bins) / (prompts left in
-/// b).
+/// bin counts in proportion to its share times its weight, as under reweighting. The stated
+/// probability is conditional on the draws before it: q_t(b) / (sum of q_t over such bins) /
+/// (prompts left in b).
 class GdroResample final : public Sampler {
  public:
   explicit GdroResample(Knowledge& knowledge);

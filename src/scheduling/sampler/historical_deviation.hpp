@@ -1,5 +1,5 @@
-// The sampler `historical_deviation`: first all prompts are seen, then the few whose accuracy
-// varied most over the epochs are drawn in every step.
+// The sampler `historical_deviation`: first all prompts are drawn. After that, every step draws the
+// few prompts that varied most in accuracy over the epochs.
 #pragma once
 
 #include "scheduling/sampler/uniform.hpp"

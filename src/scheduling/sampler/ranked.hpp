@@ -9,7 +9,7 @@
 
 namespace rollcall::scheduling {
 
-/// Keeps the random numbers of the samplers apart; 0 is used by the epochs of the uniform sampler.
+/// Gives each sampler its own random numbers. The epochs of the uniform sampler use 0.
 enum class SamplerUse : std::uint64_t {
   rank = 11,
   repeat,
@@ -23,12 +23,12 @@ enum class SamplerUse : std::uint64_t {
 
 enum class By { score, chance };
 
-/// Up to `wanted` distinct prompts outside `held`, fewer when no more are left. Equal scores come
+/// Up to `wanted` distinct prompts outside `held`, or fewer when none are left. Equal scores come
 /// in random order, and prompts with the score -infinity are taken only when no others are left.
 /// Draws by chance use Gumbel keys that are addressed by (step, prompt), so a second call within
 /// the step, with the first draws as `held`, continues where the first call stopped (Kool et al.
-/// 2019, arXiv:1903.06059). The probability is that of the prompt among those left when it was
-/// drawn.
+/// 2019, arXiv:1903.06059). The stated probability is the prompt's chance among those that were
+/// left when it was drawn.
 std::vector<PromptDraw> take(const Knowledge& knowledge, std::uint64_t step, std::size_t wanted,
                              const std::vector<PromptId>& held, const std::vector<double>& score,
                              By by);

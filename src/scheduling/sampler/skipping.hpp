@@ -8,8 +8,8 @@
 
 namespace rollcall::scheduling {
 
-/// A skipped prompt has had its turn in this epoch. When every prompt has been offered and the step
-/// is not full, the skipped prompts are taken in the order in which they were offered.
+/// A skipped prompt has used its turn in this epoch. When every prompt has been offered and the
+/// step is not full, the skipped prompts are taken in the order in which they were offered.
 class SkippingSampler : public Sampler {
  public:
   std::vector<PromptDraw> choose(const StepRequest& request,
@@ -29,12 +29,12 @@ class SkippingSampler : public Sampler {
   UniformSampler order_;  // saved state
 };
 
-/// Skips a prompt with the chance 1 - max(p^z, 0.01), where z is the number of its latest groups in
-/// a row whose rewards did not differ. Such a group is easy if at least half of its rollouts are
-/// right (p = p_easy), else hard (p = p_hard). After each step from the second epoch on, p_easy
+/// Skips a prompt with the chance 1 - max(p^z, 0.01). z counts the prompt's latest consecutive
+/// groups in which rewards did not differ. Such a group is easy if at least half of its rollouts
+/// are right (p = p_easy), else hard (p = p_hard). After each step from the second epoch on, p_easy
 /// falls by 0.01 when the share of easy such groups reaches a third of zero_variance_target, and
-/// rises by 0.01 otherwise; likewise p_hard with two thirds. Both stay within 0.05 .. 0.95
-/// (arXiv:2506.02177 and its published code).
+/// rises by 0.01 otherwise. p_hard changes in the same way, at two thirds. Both stay within 0.05 ..
+/// 0.95 (arXiv:2506.02177 and its published code).
 class SkipUninformativeSampler final : public SkippingSampler {
  public:
   explicit SkipUninformativeSampler(Knowledge& knowledge) : SkippingSampler(knowledge) {

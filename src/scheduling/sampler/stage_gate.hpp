@@ -1,4 +1,4 @@
-// The sampler `stage_gate` (CRAFT-GUI): one level at a time; the next level begins when the current
+// The sampler `stage_gate` (CRAFT-GUI): one level at a time. The next level begins when the current
 // one is mastered.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The sampler `target_difficulty`: prompts whose expected success is nearest to a target.
+// The sampler `target_difficulty`: draws prompts with an expected success close to a target.
 #pragma once
 
 #include "scheduling/sampler/ranked.hpp"

@@ -1,5 +1,5 @@
-// The sampler `tier_schedule` (RMT): levels by a distribution that moves from easy to hard with the
-// progress of the run.
+// The sampler `tier_schedule` (RMT): draws levels from a distribution that moves from easy to hard
+// as the run progresses.
 #pragma once
 
 #include "scheduling/sampler/arms.hpp"

@@ -11,11 +11,11 @@
 
 namespace rollcall::scheduling {
 
-/// A step that ends one epoch and begins the next skips prompts that it already holds; they are
+/// A step that ends one epoch and begins the next skips prompts that it already holds. They are
 /// deferred to the next step of their epoch. So a prompt repeats within a step only when the step
-/// wants more prompts than there are; each whole pass over the prompts then has its own draw
+/// wants more prompts than there are. Each whole pass over the prompts then has its own draw
 /// number. Steps with candidates have their own epochs: a candidate that was drawn is not drawn
-/// again until all that may be chosen have had their turn. Such steps do not move the position.
+/// again until all other candidates have had their turn. Such steps do not move the position.
 class UniformSampler final : public Sampler {
  public:
   bool needs_more_prompts() const override { return false; }

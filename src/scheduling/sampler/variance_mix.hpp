@@ -1,5 +1,5 @@
-// The sampler `variance_mix` (MMR1): part of the step is drawn by the variance promotion score, the
-// rest comes from the shuffled pass over the data.
+// The sampler `variance_mix` (MMR1): part of the step is drawn by the variance promotion score, and
+// the rest comes from the shuffled pass over the data.
 #pragma once
 
 #include "scheduling/sampler/ranked.hpp"
@@ -11,8 +11,9 @@ namespace rollcall::scheduling {
 
 /// floor(share * prompts) prompts are drawn without replacement with chances ~ outcome_weight * p
 /// (1 - p) + diversity_weight * d (arXiv:2509.21268), where p = Knowledge::success() and d is the
-/// latest GroupReport::diversity of the prompt (0 if it was not measured). What differs:
-/// estimates come from every step's rollouts; the paper samples every prompt again each T steps.
+/// latest GroupReport::diversity of the prompt (0 if it was not measured). What differs: estimates
+/// come from the rollouts of every step, whereas the paper samples every prompt again every T
+/// steps.
 class VarianceMixSampler final : public Sampler {
  public:
   explicit VarianceMixSampler(Knowledge& knowledge)

@@ -6,7 +6,7 @@
 
 namespace rollcall::scheduling {
 
-/// n/2 right rollouts train and n - n/2 wrong ones; if one side has fewer, the other side fills up.
+/// n/2 right and n - n/2 wrong rollouts train. If one side has fewer, the other side fills the gap.
 /// Each side takes the lowest sample numbers (arXiv:2510.04996). Baseline and spread come from all
 /// rollouts of the group, because a rollout with keep = 0 still counts there. A group that is all
 /// right or all wrong keeps n rollouts, whose advantages are zero.

@@ -1,5 +1,5 @@
 // The selection `clean_positives` (rStar2-Agent): a share of each group's rollouts trains. Wrong
-// ones are taken as they come, right ones by how clean they are.
+// ones are taken in order, and right ones by how clean they are.
 #pragma once
 
 #include "scheduling/piece.hpp"

@@ -1,5 +1,5 @@
-// The selection `extreme_advantages` (D3S): the rollouts of the whole step whose advantages vary
-// most train.
+// The selection `extreme_advantages` (D3S): of all rollouts of the step, the subset with the
+// largest variance of advantages trains.
 #pragma once
 
 #include "scheduling/piece.hpp"

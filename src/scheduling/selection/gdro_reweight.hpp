@@ -1,4 +1,4 @@
-// The selection `gdro_reweight`: Prompt-GDRO as the paper realises it, by scaling advantages.
+// The selection `gdro_reweight`: Prompt-GDRO as the paper implements it, by scaling advantages.
 #pragma once
 
 #include "scheduling/game/prompt_game.hpp"

@@ -1,5 +1,5 @@
-// The selection `max_variance` (PODS): the m of each group's n rollouts whose rewards vary most
-// train.
+// The selection `max_variance` (PODS): of each group's n rollouts, the subset of m with the largest
+// variance of rewards trains.
 #pragma once
 
 #include "scheduling/piece.hpp"

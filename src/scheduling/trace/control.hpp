@@ -1,5 +1,5 @@
-// Controls: the results that a scheduler learns from are replaced on purpose. A gain that remains
-// was not made by learning.
+// Controls replace the results that a scheduler learns from on purpose. A gain that remains does
+// not come from learning.
 #pragma once
 
 #include "base/numbers/random.hpp"
@@ -14,8 +14,8 @@ namespace rollcall::scheduling {
 /// The results from which a scheduler learns at the end of a step, instead of the reports:
 ///   constant   every reward is 1/2, all are correct, every loss is 0, and every mean absolute
 ///              advantage is 1/2
-///   shuffled   the step's rollouts (reward with correctness) change places over all its groups,
-///              whose sizes stay; the groups' losses and advantages change places as well
+///   shuffled   the step's rollouts (reward with correctness) are permuted over all its groups,
+///              which keep their sizes; the groups' losses and advantages are permuted as well
 ///   inverted   signals of the games change their sign, and the pay x of bandits becomes 1 - x
 /// Shuffled results keep the step's mean, from which a bandit that fills whole steps with one arm
 /// still learns; the control for such a bandit is `constant`. Pass rates, by which prompts are

@@ -1,4 +1,4 @@
-// What learns in a simulation: 40 skills, moved by AdamW along noisy policy gradients.
+// The learner of a simulation: 40 skills that AdamW moves along noisy policy gradients.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ struct StepGradient {
 
 /// Skills are s = M theta. Each cell has a parameter theta, and M says how much a gain in one cell
 /// is worth in the others. The gradient with respect to theta is M^T signal + noise sqrt(squares)
-/// xi, with xi standard normal in every coordinate. AdamW with its usual constants and no decay
-/// takes a step along it, so the scale of a gradient changes nothing.
+/// xi, where xi is standard normal in every coordinate. AdamW with its usual constants and no decay
+/// takes a step along it, so the scale of a gradient does not matter.
 class Learner {
  public:
   Learner(double rate, double noise, std::uint64_t seed)

@@ -21,7 +21,7 @@ struct Simulation {
   std::int64_t min_rollouts = 2, max_rollouts = 32;
   double rate = 0.01;        ///< learning rate of the learner
   double noise = 3.0;        ///< standard deviation of a rollout's gradient, per coordinate
-  double help = 1.0;         ///< what a tier of help takes off a prompt's difficulty
+  double help = 1.0;         ///< the amount by which a tier of help lowers a prompt's difficulty
   std::int64_t points = 40;  ///< number of points on the curves
 };
 
@@ -36,8 +36,8 @@ struct SimulationPoint {
 
 /// Runs a scheduler from skill 0; the first point is before the first step. Outcomes are addressed
 /// by (step, prompt, draw, sample), so that schedulers that draw the same rollouts see the same
-/// answers. Throws ConfigError when the scheduler needs something that the simulation has no source
-/// for.
+/// answers. Throws ConfigError when the scheduler needs something that the simulation cannot
+/// supply.
 std::vector<SimulationPoint> simulate(Scheduler& policy, const Population& population,
                                       const Simulation& simulation);
 

@@ -25,13 +25,13 @@ namespace rollcall::scheduling {
 ///
 ///   returned   the results of the previous decision. The scheduler learns them before it decides
 ///              this line's step. This is how a trainer drives a scheduler.
-///   report     the results of this step. The scheduler learns them after its decision, whatever
-///              it decided. This is how a log is replayed. A scheduler with several rounds decides
-///              the next round as long as the report holds the rewards of everything that the
-///              previous round drew.
+///   report     the results of this step. The scheduler learns them after its decision, no
+///              matter what it decided. This is how a log is replayed. A scheduler with several
+///              rounds decides the next round as long as the report holds the rewards of
+///              everything that the previous round drew.
 ///
-/// A line with `returned` alone answers an open step. If that step's latest answer says `more`, the
-/// scheduler decides the next round; otherwise the step ends. The next step's line also ends an
+/// A line that has only `returned` answers an open step. If that step's latest answer says `more`,
+/// the scheduler decides the next round; otherwise the step ends. The next step's line also ends an
 /// open step, with the results so far.
 ///
 /// The scheduler works on a fixed table of prompts, that of TracePrompts; a line's candidates

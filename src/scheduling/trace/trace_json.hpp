@@ -1,4 +1,4 @@
-// Reads the values of a trace's lines; a wrong value is refused with the name of its key.
+// Reads the values of a trace's lines. An error about a wrong value names its key.
 #pragma once
 
 #include "base/text/json.hpp"

@@ -24,9 +24,9 @@ struct TraceColumns {
   bool predicted = false, diversity = false;  ///< the scheduler needs them in every entry
 };
 
-/// The results, ascending by prompt. Entries of the same prompt are results of its several draws.
-/// They are ordered by their content, those with more rollouts first, so their order in the line
-/// does not matter. Throws InputError.
+/// The results, ascending by prompt. If a prompt has several entries, each is the result of one of
+/// its draws. They are ordered by their content, those with more rollouts first, so their order in
+/// the line does not matter. Throws InputError.
 std::vector<TraceResult> read_results(const nlohmann::json& entries, const char* name,
                                       const TracePrompts& prompts, const TraceColumns& columns);
 

@@ -11,10 +11,11 @@ namespace rollcall::text {
 /// A row of the table in answer_form.cpp.
 struct AnswerForm {
   const char* name;
-  /// The end of the question, which is different for every form. Null if the question is asked
-  /// unchanged.
+  /// The text that ends the question. It differs between forms, and is null if the question is
+  /// asked unchanged.
   const char* instruction;
-  const char* opening;  ///< the beginning of every answer, which is given with the question
+  const char* opening;  ///< the beginning of every answer, which the policy is given with the
+                        ///< question
   /// The rule that finds the answer, a row in extract.cpp. Null for the rule that questions without
   /// forms use.
   const char* extract;
@@ -34,7 +35,7 @@ std::string asked_in(const AnswerForm& form, std::string_view question);
 bool is_asked_in(const AnswerForm& form, std::string_view asked);
 
 /// A task's worked solution in this form. Its reasoning is the text before `marker`, and its answer
-/// the text after it. A solution without the marker serves as both, so that the reasoning is a
+/// the text after it. A solution without the marker is used for both, so that the reasoning is a
 /// draft of the answer.
 std::string worked_in(const AnswerForm& form, std::string_view solution, std::string_view marker);
 

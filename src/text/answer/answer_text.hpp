@@ -1,5 +1,5 @@
-// What both tasks and verifiers read from a text: the final answer after a marker, its normal form,
-// and how much of the text is printable.
+// Reads what tasks and verifiers both need from a text: the final answer after a marker, its normal
+// form, and the share of the text that is printable.
 #pragma once
 
 #include <optional>

@@ -9,7 +9,7 @@
 namespace rollcall::text {
 
 enum class Kind : unsigned char {
-  word,     ///< letters of any script, with digits, apostrophes and hyphens within
+  word,     ///< letters of any script, with digits, apostrophes and hyphens inside
   number,   ///< digits with points and commas between them
   formula,  ///< text between dollars, in \( \) or \[ \], or in a LaTeX environment
   command,  ///< a LaTeX command with its arguments
@@ -41,8 +41,7 @@ struct Token {
 };
 
 /// A text and its tokens in order. White space is not a token. Takes time linear in the text's
-/// length, and accepts any bytes. Positions after the last token are allowed in all functions but
-/// [].
+/// length, and accepts any bytes. All functions except [] accept positions after the last token.
 struct Tokens {
   explicit Tokens(std::string_view given);
 
@@ -53,7 +52,7 @@ struct Tokens {
   std::size_t size() const { return all.size(); }
   const Token& operator[](std::size_t i) const { return all[i]; }
   bool is(std::size_t i, Kind kind) const { return i < all.size() && all[i].kind == kind; }
-  std::string_view word(std::size_t i) const {  ///< in lower case; empty if it is not a word
+  std::string_view word(std::size_t i) const {  ///< in lower case; empty if the token is not a word
     return is(i, Kind::word) ? std::string_view(low).substr(all[i].begin, all[i].end - all[i].begin)
                              : std::string_view();
   }

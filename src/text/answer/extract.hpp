@@ -15,7 +15,7 @@ class AnswerPattern;
 struct ExtractionRule {
   const char* name;
   const char* meaning;
-  bool numbers_only;  ///< whether the rule finds nothing but numbers
+  bool numbers_only;  ///< whether the rule finds only numbers
 };
 
 const std::vector<ExtractionRule>& extraction_rules();
@@ -23,8 +23,8 @@ const std::vector<ExtractionRule>& extraction_rules();
 struct Extracted {
   /// Trimmed. Numbers have no thousands separators and an ASCII minus; their digits are unchanged.
   std::string text;
-  bool complete = false;  ///< false if the token limit may have cut the answer, which then does not
-                          ///< count
+  bool complete = false;  ///< false if the token limit may have cut the answer; such an answer does
+                          ///< not count
 };
 
 class Extractor {
@@ -35,7 +35,7 @@ class Extractor {
   explicit Extractor(const std::string& rule, std::string marker = {});
   const std::string& rule() const { return rule_; }
   bool numbers_only() const;
-  std::string shown() const;  ///< the rule with its marker, for results
+  std::string shown() const;  ///< the rule with its marker, as results show it
 
   /// `finished`: the response was not cut by the token limit. All rules except whole and regex
   /// ignore closed thoughts (thoughts.hpp). Accepts any bytes, and does not throw.

@@ -1,4 +1,5 @@
-// Fills places in a text with other text, and removes from that what must not get in.
+// Fills placeholders in a text with other text, and removes what the inserted text must not
+// contain.
 #pragma once
 
 #include "text/tokenizer/tokenizer.hpp"
@@ -14,16 +15,17 @@ struct Place {
   std::string_view text;
 };
 
-/// The text with its places filled. If inserted text contains the name of a place, that place is
-/// not filled in turn.
+/// The text with its placeholders filled. If inserted text contains the name of a placeholder, that
+/// one is not filled.
 std::string filled(std::string_view text, std::span<const Place> places);
 
 /// The text without the marks, regardless of ASCII case, and without marks that form when others
 /// are removed. Takes time linear in the length of the text.
 std::string without_marks(std::string_view text, std::span<const std::string> marks);
 
-/// The text without the special tokens that it spells out, without `marks`, and without those that
-/// form when others are removed. It can then neither end a turn nor begin another speaker's.
+/// The text without the special tokens that it spells out, without `marks`, and without any that
+/// form when others are removed. The text then cannot end a turn or begin the turn of another
+/// speaker.
 std::string without_special(const Tokenizer& tokenizer, std::string text,
                             std::span<const std::string> marks = {});
 

@@ -1,4 +1,4 @@
-// What a template puts around an answer, and which tokens end one.
+// The text that a template puts around an answer, and the tokens that end an answer.
 #pragma once
 
 #include "text/tokenizer/text_files.hpp"
@@ -31,21 +31,21 @@ class AnswerEnds {
   void learn(std::string_view question, std::string_view open, std::string_view answered,
              std::string_view answer);
 
-  /// What the template puts before an answer when the assistant is to speak.
+  /// The text that the template puts before an answer when it is the assistant's turn.
   const std::string& head() const { return head_; }
-  /// What the template puts after an answer, up to the special token that ends it. If it is empty,
-  /// the template does not end answers, and the tokenizer's eos does.
+  /// The text that the template puts after an answer, up to the special token that ends it. If it
+  /// is empty, the template does not end answers, and the tokenizer's eos ends them.
   const std::string& text() const { return text_; }
-  /// What the template ends an answer with, if that is a special token but not an end token of the
-  /// model, so that sampling would not stop there. Else empty.
+  /// The special token with which the template ends an answer, if it is not an end token of the
+  /// model, so that sampling would not stop there. Otherwise empty.
   const std::string& unknown_end() const { return unknown_end_; }
-  /// What to set so that sampling stops at unknown_end(), in one sentence. Empty if nothing has to
-  /// be set, or one of `stops` stops there.
+  /// One sentence that says what to set so that sampling stops at unknown_end(). Empty if nothing
+  /// has to be set, or if one of `stops` stops there.
   std::string missing_end(const std::vector<std::string>& stops) const;
 
   /// The first end token that is spelt out in text[from..to). If there is none and `any_special` is
-  /// set, a special token preceded only by white space. If `to` is `from`, it is not known where
-  /// the next turn begins, and only white space may come before the end token.
+  /// set, it is a special token preceded only by white space. If `to` is `from`, it is not known
+  /// where the next turn begins, and only white space may come before the end token.
   Closing find(std::string_view text, std::size_t from, std::size_t to, bool any_special) const;
   /// The tokens of an answer without the end token that closes it.
   std::span<const std::int32_t> spoken(std::span<const std::int32_t> tokens) const;

@@ -1,5 +1,5 @@
-// A conversation in the form that chat templates read, with all keys of the messages and with the
-// variables that belong to it.
+// A conversation in the form that chat templates read. It has all keys of the messages, and the
+// variables that belong to the conversation.
 #pragma once
 
 #include "base/text/json.hpp"
@@ -24,7 +24,8 @@ struct Conversation {
 Message message(std::string_view role, std::string_view content);
 bool is_said_by(const Message& message, std::string_view role);
 
-/// The keys under which a message may have its speaker's thoughts. Templates read any of them.
+/// The keys that may hold the speaker's thoughts in a message. Different templates read different
+/// ones.
 inline constexpr const char* kThoughtKeys[] = {"reasoning_content", "reasoning", "thinking"};
 
 /// Calls `change` with the key and the text of everything that the message's speaker says, in this
@@ -53,9 +54,9 @@ void each_said(Message& message, const Change& change) {
   }
 }
 
-/// Parses JSON and keeps the order of its keys. Throws InputError, which begins with `where`, for
-/// an integer beyond 64 bits, since a double in its place would be printed as another number. Text
-/// that is not JSON gives a discarded value.
+/// Parses JSON and keeps the order of its keys. Throws InputError, whose message begins with
+/// `where`, for an integer beyond 64 bits, because a double in its place would be printed as a
+/// different number. If the text is not JSON, the result is a discarded value.
 nlohmann::ordered_json parse_in_order(std::string_view json, std::string_view where);
 
 }  // namespace rollcall::text

@@ -16,7 +16,7 @@ namespace rollcall::text {
 
 class ConversationText {
  public:
-  /// Whether the text ends with what was said, or with the head of the assistant's next turn.
+  /// Whether the text ends with the last message, or with the head of the assistant's next turn.
   enum class Ending { complete, open };
 
   /// `section.chat_template` is "none", "model" for the templates of `files`, or else the path from
@@ -26,8 +26,9 @@ class ConversationText {
   bool has_template() const { return template_.has_value(); }
   bool has_tool_template() const { return tool_template_.has_value(); }
 
-  /// Finds out whether the template takes content only as a list of parts, as templates for models
-  /// that see images may. It does if a question and its answer are shown only in that form.
+  /// Finds out whether the template accepts content only as a list of parts, as templates for
+  /// models with image input may. That is the case if it shows a question and its answer only in
+  /// that form.
   void find_content_form(const Conversation& question, std::string_view answer);
 
   /// The text, which begins with the system message of the run if the conversation has none. Throws

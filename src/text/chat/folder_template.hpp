@@ -17,8 +17,8 @@ struct FolderTemplate {
   /// For conversations with tools. Equal to `chat_template` if the folder has one template for
   /// both.
   std::string with_tools;
-  /// The file or folder that the templates come from, for messages. Empty if the folder has no
-  /// template.
+  /// The file or folder from which the templates come, as messages name it. Empty if the folder has
+  /// no template.
   std::string origin;
   std::string names;  ///< the templates' names, if there are several
   /// Texts of the special tokens that the folder sets, by name: bos_token, eos_token and so on, and
@@ -32,8 +32,8 @@ struct FolderTemplate {
 
 /// Reads chat_template.jinja and additional_chat_templates/NAME.jinja beside it. Without these
 /// files, it takes what tokenizer_config.json holds, which may be a template, a list of {name,
-/// template}, or an object of templates by name. Of several templates, "tool_use" and "default" are
-/// used, as in transformers. Throws InputError naming the file and the fault.
+/// template}, or an object of templates by name. If there are several templates, "tool_use" and
+/// "default" are used, as in transformers. Throws InputError naming the file and the fault.
 FolderTemplate read_folder_template(const std::filesystem::path& folder);
 /// Reads the templates but no special tokens. `config` is the folder's tokenizer_config.json.
 FolderTemplate read_folder_template(const std::filesystem::path& folder, const FolderFile& config);

@@ -19,15 +19,15 @@ Conversation read_conversation(std::string_view written);
 /// Whether the conversation is one message of the user with plain text and without variables, so
 /// that the text alone says everything.
 bool is_one_question(const Conversation& conversation);
-/// What a message says: its content, or the text of its parts, one line each. Empty if it says
-/// nothing.
+/// The words of a message: its content, or the text of its parts, one line each. Empty if there are
+/// none.
 std::string said_in(const Message& message);
-/// All that a conversation says, in words, for models without a chat template and for people: a
-/// single question is just its text; a system message and tools precede it as paragraphs; if there
-/// are several turns, each begins with its role and a colon.
+/// The whole conversation in words, for people and for models without a chat template. A single
+/// question is just its text. A system message and tools precede it as paragraphs. If there are
+/// several turns, each begins with its role and a colon.
 std::string in_words(const Conversation& conversation);
 
-/// Replaces what the user says last, in a written conversation, by what change() returns for it.
+/// Replaces the user's last words in a written conversation by what change() returns for them.
 /// Throws InputError.
 std::string asked_last(std::string_view written,
                        const std::function<std::string(std::string_view)>& change);

@@ -28,8 +28,8 @@ struct Supervised {
   std::vector<std::pair<std::int64_t, std::int64_t>> learnt;
 };
 
-/// What is asked: a string, with the conversation that a prompt may also have. Valid as long as the
-/// strings that it refers to exist.
+/// The text of a prompt, with its conversation if it has one. Valid as long as the strings that it
+/// refers to exist.
 struct Asked {
   Asked(std::string_view question) : text(question) {}
   Asked(const std::string& question) : text(question) {}
@@ -42,9 +42,9 @@ struct Asked {
 class PromptFormat {
  public:
   /// `folder` has the model's text files. If it is empty, or has no tokenizer.json, there are none.
-  /// Throws ConfigError for settings that do not fit the folder or each other, InputError for files
-  /// that cannot be used. `tools`: JSON list of functions that every prompt shows; empty if there
-  /// are none.
+  /// Throws ConfigError for settings that do not fit the folder or each other, and InputError for
+  /// files that cannot be used. `tools`: JSON list of functions that every prompt shows; empty if
+  /// there are none.
   PromptFormat(const TextSection& section, const std::filesystem::path& folder,
                const std::string& tools = {});
   /// Takes the model's text files from memory. `origin` is named in messages.
@@ -52,26 +52,26 @@ class PromptFormat {
                const std::string& tools = {});
 
   const TextSection& section() const { return section_; }  ///< with "auto" replaced
-  /// The text files, with the chat template that is used, wherever it comes from, and at least one
-  /// end token.
+  /// The text files, with the chat template that is in use, no matter where it comes from, and at
+  /// least one end token.
   const TextFiles& files() const { return files_; }
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return files_.tokenizer; }
   bool is_chat() const { return texts_.has_template(); }
   const ConversationText& conversations() const { return texts_; }
   const AnswerEnds& answer_ends() const { return ends_; }
 
-  /// Hex digest of the tokenizer, the templates, a prompt as they render it, and the end tokens. It
+  /// Hex digest of the tokenizer, the templates, a prompt that they render, and the end tokens. It
   /// is empty if prompts are the task's own text and the tokenizer is built in.
   std::string fingerprint() const;
-  /// Whether the template writes the date or time into a prompt, so that prompts on another day
-  /// differ.
+  /// Whether the template writes the date or time into a prompt, so that prompts differ from day to
+  /// day.
   bool reads_clock() const;
 
-  // A prompt is the task's text in its place in text.user. With a template it is one message of a
-  // chat, without white space at its ends; without a template it is the text itself. If the prompt
-  // has a conversation and there is a template, the conversation is rendered, and what its user
-  // says last is put into text.user.
-  // `opening` is how the answer begins after text.assistant_prefix. Neither of them is trained on.
+  // A prompt is text.user with the task's text inserted. With a template it is one message of a
+  // chat, without white space at its ends. Without a template it is the text itself. If the prompt
+  // has a conversation and there is a template, the conversation is rendered, and the user's last
+  // words are inserted into text.user. `opening` is how the answer begins after
+  // text.assistant_prefix. Neither of them is trained on.
   /// What the policy sees, with special tokens spelt out.
   std::string prompt_text(const Asked& prompt, std::string_view opening = {}) const;
   std::vector<std::int32_t> prompt_tokens(const Asked& prompt, std::string_view opening = {}) const;
@@ -80,20 +80,20 @@ class PromptFormat {
   Supervised supervised(const Asked& prompt, std::string_view solution,
                         std::string_view opening = {}) const;
 
-  /// What the policy said. Only the end token that closes it is left out; other special tokens that
-  /// a text can spell, such as tags of a thought or of an answer, are kept.
+  /// The text of what the policy said. Only the end token that closes it is left out. Other special
+  /// tokens that text can spell, such as tags of a thought or of an answer, are kept.
   std::string answer_text(std::span<const std::int32_t> tokens) const;
 
   // The functions below take conversations. text.system comes before a conversation that has no
   // system message. Without a template they throw InputError.
-  /// The tokens up to where the assistant speaks next. The conversation shows the tools of prompts
-  /// unless it has others.
+  /// The tokens up to the assistant's next turn. The conversation shows the tools of prompts unless
+  /// it has its own.
   std::vector<std::int32_t> chat_tokens(const Conversation& conversation) const;
-  /// The tokens of the whole conversation, after which nobody speaks.
+  /// The tokens of the whole conversation, without the head of another turn.
   std::vector<std::int32_t> conversation_tokens(const Conversation& conversation) const;
-  /// A conversation to be trained on everything that the assistant says, each turn with its end.
-  /// Answers that do not begin with text.assistant_prefix get it, and it is not trained on. Throws
-  /// InputError if the turns cannot be found (text/chat/assistant_turns.hpp).
+  /// A conversation in which everything that the assistant says is trained on, each turn with its
+  /// end. Answers that do not begin with text.assistant_prefix get it, and it is not trained on.
+  /// Throws InputError if the turns cannot be found (text/chat/assistant_turns.hpp).
   Supervised supervised(const Conversation& conversation) const;
 
  private:
@@ -110,8 +110,8 @@ class PromptFormat {
 /// A message about a variable in text.variables that no template mentions; empty if there is none.
 std::string unread_variable(const PromptFormat& format);
 
-/// Where this run's sampling differs from what the model's makers suggest, in one line. Empty if
-/// they suggest nothing or the same.
+/// One line that says where this run's sampling differs from what the model's makers suggest. Empty
+/// if they suggest nothing or the same.
 std::string differing_suggestion(const SuggestedSampling& suggested,
                                  const SamplingParams& sampling);
 

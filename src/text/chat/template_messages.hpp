@@ -6,9 +6,9 @@
 namespace rollcall::text {
 
 /// Follows apply_chat_template of transformers 5.24. Keys whose value is null are left out. A
-/// thought under one of its names (the first that is present of reasoning_content, thinking and
-/// reasoning) is also put under reasoning_content and thinking. Anything but a list of objects is
-/// returned unchanged.
+/// thought has one of the keys reasoning_content, thinking and reasoning. The first one that is
+/// present is also stored under reasoning_content and thinking. Anything other than a list of
+/// objects is returned unchanged.
 nlohmann::ordered_json template_messages(const nlohmann::ordered_json& messages);
 
 }  // namespace rollcall::text

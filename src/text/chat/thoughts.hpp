@@ -7,12 +7,12 @@
 namespace rollcall::text {
 
 /// The text with a line break in place of each closed thought. A closing tag without an opening
-/// one, which the prompt may have given, closes all text before it. If a text has nothing but
-/// thoughts, what they say is kept. A thought that is not closed is ordinary text. The result
-/// points into `text`, or into `storage` if it differs from it.
+/// one, which the prompt may have given, closes all text before it. If the text consists only of
+/// thoughts, the words of the thoughts are kept. A thought that is not closed is ordinary text. The
+/// result points into `text`, or into `storage` if it differs from it.
 std::string_view spoken(std::string_view text, std::string& storage);
 
-/// As spoken(), but empty if the text has nothing but thoughts.
+/// Like spoken(), but empty if the text consists only of thoughts.
 std::string_view without_thoughts(std::string_view text, std::string& storage);
 
 /// Whether the text opens a thought and never closes it.

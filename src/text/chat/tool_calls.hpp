@@ -12,10 +12,10 @@ namespace rollcall::text {
 
 class ConversationText;
 
-/// How a template writes calls. `hermes` (Qwen, SmolLM):
-/// <tool_call>{"name","arguments"}</tool_call>, any number of them. `llama`: the whole turn is
-/// {"name","parameters"}, after an optional <|python_tag|>. `fence`: ```json with a list of
-/// {"name","arguments"}, as in SmolLM's older form.
+/// How a template writes calls. `hermes` (Qwen, SmolLM): any number of
+/// <tool_call>{"name","arguments"}</tool_call>. `llama`: the whole turn is {"name","parameters"},
+/// after an optional <|python_tag|>. `fence`: ```json with a list of {"name","arguments"}, as in
+/// SmolLM's older form.
 enum class CallForm { hermes, llama, fence };
 
 struct ToolCall {

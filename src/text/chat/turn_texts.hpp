@@ -1,5 +1,5 @@
-// What comes between two turns of the policy: the tokens that a chat template puts around what
-// another author says. What the policy sampled is never tokenised again.
+// The tokens between two turns of the policy: another author's words and the tokens that a chat
+// template puts around them. Tokens that the policy sampled are never tokenised again.
 #pragma once
 
 #include "text/chat/prompt_format.hpp"
@@ -23,22 +23,22 @@ struct Said {
 /// functions.
 void require_tools(const PromptFormat& format, const std::string& tools);
 
-/// Immutable; any thread may call its functions.
+/// The object is immutable, and any thread may call its functions.
 class TurnTexts {
  public:
-  /// Renders conversations with marks in place of turns and of what is said, and learns what the
+  /// Renders conversations with marks in place of turns and of other words, and learns what the
   /// template puts between them. `role`: role of the messages to come; `tools`: JSON list of
   /// functions, empty if there are none. Throws InputError naming the template if it shows an
   /// earlier turn differently once messages follow it (the reason, and what to set:
   /// environment.role, text.template or text.variables), if it does not show messages of that role,
   /// or if it does not show tools. White space at the ends of an answer, which some templates trim,
-  /// does not count as a difference. Without a template, messages are put in as they are, each with
+  /// does not count as a difference. Without a template, messages are inserted unchanged, each with
   /// a line feed before and after it.
   TurnTexts(const PromptFormat& format, std::string role, const std::string& tools);
 
   const std::string& role() const { return role_; }  ///< role of the messages to come
-  /// The tokens from the end of a policy turn to where the policy speaks again. `turn`: its sampled
-  /// tokens; if the last one is not the end token that the template writes, the template's end
+  /// The tokens from the end of a policy turn to the beginning of its next one. `turn`: its sampled
+  /// tokens. If the last one is not the end token that the template writes, the template's end
   /// comes first. Special tokens that a message spells out are removed (text/answer/fill.hpp).
   /// Takes time linear in the length of the messages.
   std::vector<std::int32_t> between(std::span<const std::int32_t> turn,
@@ -46,7 +46,7 @@ class TurnTexts {
   /// The text of a policy turn as environments and verifiers read it.
   std::string action_text(std::span<const std::int32_t> turn) const;
 
-  /// How a template shows what a message says.
+  /// How a template shows the words of a message.
   enum class Shown { as_it_is, trimmed, json };
   /// The texts around messages.
   struct Around {

@@ -10,7 +10,7 @@
 namespace rollcall::text {
 
 struct Announced {
-  /// The answer without the words that lead into it and without remarks after it. Several pieces
+  /// The answer without the words that introduce it and without remarks after it. Several pieces
   /// are joined by ", ", " or " or " and ".
   std::string text;
   bool ended = false;  ///< whether a stop, a line break or other text follows the answer
@@ -22,8 +22,8 @@ struct Announced {
 /// announcement that is taken back later does not count.
 std::optional<Announced> last_announcement(const Tokens& tokens);
 
-/// The value that the last sentence with a value concludes with, as shown by its verb, its last
-/// formulas or an equals sign: "So x = 42.", "She has 42 left.".
+/// The value that concludes the last sentence that has one. The sentence's verb, its last formulas
+/// or an equals sign show it: "So x = 42.", "She has 42 left.".
 std::optional<Announced> last_conclusion(const Tokens& tokens);
 
 /// A short text that is an answer, without surrounding marks or remarks after it.

@@ -1,5 +1,5 @@
-// Tables of the words that a response uses to announce an answer, lead into it, remark on it, and
-// take it back.
+// Tables of the words with which a response announces an answer, introduces it, remarks on it, and
+// takes it back.
 #pragma once
 
 #include "text/answer/answer_tokens.hpp"

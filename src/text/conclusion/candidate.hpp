@@ -10,7 +10,7 @@
 
 namespace rollcall::text {
 
-/// How likely the words after an announcement are an answer.
+/// How likely it is that the words after an announcement are an answer.
 enum class Weight : unsigned char {
   none,   ///< there are no words, or they say something about the answer
   text,   ///< the words may be the answer
@@ -30,7 +30,7 @@ struct Candidate {
 /// The answer that begins at token `at` and ends before `limit`, with all its pieces. Looks at a
 /// bounded number of tokens.
 Candidate taken(const Tokens& tokens, std::size_t at, std::size_t limit);
-/// The answer that follows "is" or a colon. `at` is the token after that; words that lead into the
+/// The answer that follows "is" or a colon. `at` is the token after that. Words that introduce the
 /// answer are skipped.
 Candidate announced_at(const Tokens& tokens, std::size_t at, std::size_t limit);
 

@@ -7,11 +7,11 @@
 
 namespace rollcall::text {
 
-/// Finds the sentence that ends by saying that its subject is `words`, and counts it from the last
-/// one, which is 0. Remarks may follow the words (", because ..."). Nothing if no sentence says so,
-/// or if it denies or hedges it ("is not an ellipse", "a circle or an ellipse", "may be odd").
-/// Closing remarks such as "I hope this helps." do not count as sentences. Only the last few
-/// sentences are looked at.
+/// Finds the sentence that ends by saying that its subject is `words`, and returns its number,
+/// counted backwards from the last sentence, which is 0. Remarks may follow the words (", because
+/// ..."). Nothing if no sentence says so, or if it denies or hedges it ("is not an ellipse", "a
+/// circle or an ellipse", "may be odd"). Closing remarks such as "I hope this helps." do not count
+/// as sentences. Only the last few sentences are looked at.
 std::optional<std::size_t> closing_sentence(std::string_view said, std::string_view words);
 
 }  // namespace rollcall::text

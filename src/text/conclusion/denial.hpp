@@ -1,4 +1,4 @@
-// Whether the words before a value say that it is not the one meant.
+// Tells whether the words before a value say that it is not the one that is meant.
 #pragma once
 
 #include "text/answer/answer_tokens.hpp"

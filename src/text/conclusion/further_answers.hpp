@@ -1,5 +1,5 @@
-// Finds another answer that the text after an answer offers, so that the response hedges between
-// the two.
+// Finds another answer that the text offers after an answer. Such a response hedges between the
+// two.
 #pragma once
 
 #include "text/answer/answer_tokens.hpp"
@@ -12,7 +12,7 @@ namespace rollcall::text {
 /// sentence after token `from` or at the beginning of the next sentence. Returns the number of
 /// tokens if there is no further answer. Looks at a bounded number of tokens.
 std::size_t second_thought(const Tokens& tokens, std::size_t from, std::size_t limit);
-/// The token of a value that is said to be an answer as well ("19 also works"), in the rest of the
+/// The token of a value that the text also calls an answer ("19 also works"), in the rest of the
 /// sentence or in the next one. Returns the number of tokens if there is none.
 std::size_t rival(const Tokens& tokens, std::size_t from, std::size_t limit);
 

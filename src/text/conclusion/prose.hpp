@@ -13,9 +13,9 @@ namespace rollcall::text {
 /// point into the text.
 std::vector<std::string_view> words(std::string_view text);
 
-/// Counts pieces with a word in them that end with the text, or with a run of . ! ? before white
-/// space or a closing quotation mark. (IFEval uses a trained splitter, which differs where a period
-/// ends an abbreviation.)
+/// Counts sentences. A sentence has a word in it, and ends at a run of . ! ? before white space or
+/// a closing quotation mark, or at the end of the text. (IFEval uses a trained splitter, which
+/// differs where a period ends an abbreviation.)
 std::size_t count_sentences(std::string_view text);
 
 /// Counts an ASCII letter in either case.

@@ -1,4 +1,5 @@
-// What a rendering may still use: steps, bytes of values in memory, and depth of evaluation.
+// The budget of a rendering: the steps, the bytes of values in memory, and the depth of evaluation
+// that it may still use.
 #pragma once
 
 #include "text/jinja/fault.hpp"
@@ -8,7 +9,7 @@
 namespace rollcall::text::jinja {
 
 /// How deeply values may nest in values, and iterators in iterators. It limits the recursion of all
-/// functions that go through them or free them.
+/// functions that traverse them or free them.
 constexpr int kValueDepth = 400;
 /// How deeply evaluations may nest. Each takes less than 1 KiB of stack, of which there are usually
 /// 8 MiB. Python's own limit of 1000 frames stops macros at a similar depth.
@@ -17,10 +18,11 @@ constexpr int kEvaluationDepth = 1500;
 constexpr std::int64_t kBytesOfAStep = 256;
 /// Bytes that are searched, or looked at character by character, in one step.
 constexpr std::int64_t kLooksOfAStep = 32;
-/// How many names in a scope or among a call's arguments a search passes in one step.
+/// The number of names in a scope, or among a call's arguments, that a search passes in one step.
 constexpr std::int64_t kNamesOfAStep = 16;
 
-/// What is left. All functions that take from the budget throw Fault when it is used up.
+/// The part of the budget that is left. All functions that take from it throw Fault when it is used
+/// up.
 struct Budget {
   std::int64_t steps, bytes;
   int depth = 0;

@@ -9,7 +9,7 @@
 
 namespace rollcall::text::jinja {
 
-/// What all functions of one rendering share.
+/// The state that all functions of one rendering share.
 struct Context {
   Budget budget;
   std::vector<Value> changing;  ///< objects that may end up holding themselves; emptied at the end
@@ -24,8 +24,8 @@ struct Arguments {
 /// A call with its arguments bound to the row's parameters.
 struct Call {
   Context& context;
-  const Value& self;  ///< the value that is filtered or tested, or the method's object; the value
-                      ///< `none` for a plain function
+  const Value& self;  ///< the value that is filtered or tested, or the method's object; for a plain
+                      ///< function, the value `none`
   std::vector<Value> values;  ///< [parameter] its argument
   std::vector<bool> given;    ///< [parameter] whether there is an argument
   Arguments rest;             ///< the arguments that `*` and `**` took
@@ -36,8 +36,8 @@ struct Call {
 };
 
 /// `signature` has the parameters' names with spaces between them. An argument whose name ends with
-/// "!" is required. "/" at the beginning means that none may be passed by name, and "*" or "**" at
-/// the end that more positional or named arguments may follow.
+/// "!" is required. "/" at the beginning means that no argument may be passed by name. "*" or "**"
+/// at the end means that more positional or named arguments may follow.
 struct Row {
   std::string_view name, signature;
   Value (*apply)(Call&);
@@ -46,7 +46,7 @@ struct Row {
 const Row* find_row(std::span<const Row> rows, std::string_view name);  ///< null if there is none
 Value apply(const Row& row, Context& context, const Value& self, Arguments arguments);
 
-/// A function as a value, which is a global function or a method with its object.
+/// A function that is used as a value: a global function, or a method with its object.
 struct Function : Object {
   Function(Budget* budget, const Row& r, Value s);
   const Row& row;
@@ -65,7 +65,7 @@ bool is_known_to_jinja(std::string_view filter_or_function);
 std::int64_t whole_argument(const Value& value);
 const std::string& text_argument(const Value& value, const char* what);
 
-/// Returns one value after another, as Python's iterators do.
+/// Returns values one at a time, as Python's iterators do.
 struct Iterator : Object {
   using Next = std::function<bool(Context&, Value&)>;
   Iterator(Budget* budget, int depth, Next n);

@@ -1,4 +1,4 @@
-// The values of expressions.
+// Evaluates expressions.
 #pragma once
 
 #include "text/jinja/rendering.hpp"
@@ -15,7 +15,7 @@ class Evaluator {
 
   Value evaluate(const Expression& e);
   Value name(const Expression& e);  ///< a variable, a function, or an undefined value
-  /// A call, which gets `caller` as an additional argument unless it is null (the tag `call`).
+  /// A call. It gets `caller` as an additional argument unless that is null (the tag `call`).
   Value call_expression(const Expression& e, const Value* caller);
   /// Applies filters to a value, which is `body` if the expression itself has none (the tags
   /// `filter` and `set`).

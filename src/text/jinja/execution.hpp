@@ -1,4 +1,4 @@
-// What statements do: they write output, set variables, and call macros.
+// Executes statements, which write output, set variables, and call macros.
 #pragma once
 
 #include "text/jinja/rendering.hpp"
@@ -22,7 +22,7 @@ class Executor {
 
   Flow execute(const Block& block);
   Value call_macro(const Macro& macro, Arguments arguments);  ///< the macro's output
-  /// loop(children) in a recursive loop, which is the output of the same loop over other items.
+  /// loop(children) in a recursive loop. Its value is the output of the same loop over other items.
   Value recurse(const Value& loop, Arguments arguments);
 
  private:

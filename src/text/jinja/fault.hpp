@@ -1,5 +1,5 @@
-// What stops a template. It is thrown inside the interpreter, and ChatTemplate prints it with line
-// and column.
+// The error that stops a template. It is thrown inside the interpreter, and ChatTemplate reports it
+// with line and column.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Place {
 
 enum class FaultKind {
   syntax,       ///< the template is not Jinja
-  unsupported,  ///< the template is Jinja, but this interpreter lacks what it uses
+  unsupported,  ///< the template is Jinja, but uses something that this interpreter lacks
   wrong,        ///< an operation that Python or Jinja refuses as well
   refused,      ///< the template itself called raise_exception
   limit,        ///< the template takes more steps, bytes or depth than allowed

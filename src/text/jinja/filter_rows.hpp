@@ -18,7 +18,7 @@ Value attribute_path(Context& context, Value item, const Value& path,
                      const Value* fallback = nullptr);
 /// A string in lower case, or any other value unchanged.
 Value ignore_case(Context& context, const Value& value);
-/// Sorts pairs by their first values. Pairs whose first values are equal keep their order.
+/// Sorts pairs by their first values. Pairs with equal first values keep their order.
 void sort_values(Context& context, std::vector<std::pair<Value, Value>>& keyed, bool reverse);
 
 }  // namespace rollcall::text::jinja

@@ -1,4 +1,4 @@
-// What one rendering of a template changes: variables in their scopes, output, budget, and the
+// The state of one rendering of a template: variables in their scopes, output, budget, and the
 // place that is being rendered.
 #pragma once
 
@@ -22,7 +22,7 @@ struct Scope : std::enable_shared_from_this<Scope> {
 };
 
 /// The scopes around the statement that is being rendered, with the template's own scope as the
-/// outermost. Looking for a variable takes steps from the budget.
+/// outermost. Looking up a variable takes steps from the budget.
 class Scopes {
  public:
   Scopes(Budget& budget, const Template& parsed);
@@ -32,8 +32,9 @@ class Scopes {
   Scope* enter(Scope* scope) { return std::exchange(current_, scope); }
 
   void set(int symbol, Value value);    ///< in the current scope
-  const Value* find(int symbol) const;  ///< from the current scope outwards; null if it is nowhere
-  /// Makes the names undefined in a scope, even if a scope around it has them.
+  const Value* find(int symbol) const;  ///< from the current scope outwards; null if no scope has
+                                        ///< it
+  /// Makes the names undefined in a scope, even if an enclosing scope has them.
   void hide(Scope& scope, const std::vector<int>& symbols);
   /// Keeps the current scope and those around it until the rendering ends, for a macro.
   void keep();

@@ -1,5 +1,5 @@
-// The content of tokenizer.json. Vocabulary and merges are nearly all of it and have their own
-// tables; the rest is JSON.
+// The content of tokenizer.json. Vocabulary and merges make up nearly all of it and have their own
+// tables. The rest is JSON.
 #pragma once
 
 #include "base/text/json.hpp"
@@ -14,7 +14,8 @@ namespace rollcall::text::json_tokenizer {
 
 struct Document {
   std::string origin;  ///< names the file in messages
-  /// Everything but model.vocab and model.merges, which are left out if they have BPE's form.
+  /// Everything except model.vocab and model.merges, which are left out if they have the form that
+  /// BPE uses.
   nlohmann::json rest;
   /// model.vocab in file order, as strings and ids.
   std::vector<std::pair<std::string, std::int32_t>> vocab;

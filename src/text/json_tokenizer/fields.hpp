@@ -1,4 +1,4 @@
-// A value of tokenizer.json together with its place, which messages about faults name.
+// A value of tokenizer.json with its place in the file, which error messages name.
 #pragma once
 
 #include "base/text/json.hpp"

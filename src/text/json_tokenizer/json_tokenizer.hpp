@@ -18,7 +18,8 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// The EncodeSpaces that no call of encode() is using. Any thread may call any function.
+/// The EncodeSpaces that are free, because no call of encode() is using them. Any thread may call
+/// any function.
 class EncodeSpacePool {
  public:
   std::unique_ptr<EncodeSpace> take();  ///< a new one if all are in use
@@ -51,7 +52,8 @@ class JsonTokenizer final : public Tokenizer {
   bool appends() const { return added_.appends(); }
   bool has_row(std::int32_t id) const;  ///< false: the model has no embedding for that token
   void set_eos(std::int32_t id) { eos_ = id; }
-  /// How many pairs were looked up to merge the text, which grows as n log n. For tests.
+  /// The number of pairs that were looked up to merge the text, which grows as n log n. Tests use
+  /// it.
   std::int64_t operations(std::string_view text) const;
 
  private:

@@ -1,4 +1,4 @@
-// What other files of a folder say about the tokens of tokenizer.json.
+// The statements of a folder's other files about the tokens of tokenizer.json.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct StatedTokens {
   std::map<std::int64_t, StatedToken> listed;
   /// Whether `listed` is added_tokens_decoder, which also changes the tokens of tokenizer.json.
   bool has_decoder = false;
-  /// bos_token, eos_token and so on, then names of the model's own, in the order in which they are
-  /// added.
+  /// bos_token, eos_token and so on, then names that only this model has, in the order in which
+  /// they are added.
   std::vector<std::pair<std::string, StatedToken>> named;
   std::vector<StatedToken> extra;    ///< extra_special_tokens, or additional_special_tokens
-  bool class_gives_end = false;      ///< whether eos_token is the class's, not a file's
+  bool class_gives_end = false;      ///< whether eos_token comes from the class and not from a file
   bool split_special = false;        ///< split_special_tokens: text is not searched for them
   bool plain_special = false;        ///< special tokens are added again, without flags
   std::optional<bool> prefix_space;  ///< add_prefix_space

@@ -1,5 +1,5 @@
-// Where the Unicode data of Hugging Face's tokenizers differ from utf8proc's and PCRE2's. Written
-// by tests/text/references/unicode_tables.py (tokenizers 0.23.3).
+// The places where the Unicode data of Hugging Face's tokenizers differ from those of utf8proc and
+// PCRE2. Written by tests/text/references/unicode_tables.py (tokenizers 0.23.3).
 #pragma once
 
 #include "text/json_tokenizer/steps/unicode.hpp"

@@ -1,4 +1,4 @@
-// Keeps the tokens of words seen before, since text repeats a few short words.
+// Caches the tokens of words that were seen before, because text repeats a few short words.
 #pragma once
 
 #include <algorithm>

@@ -11,18 +11,18 @@
 
 namespace rollcall::text {
 
-/// The search in one answer. It sees special tokens spelt out, because a tag that is a single token
-/// can be a stop text. The cost per token does not grow with the answer, because no more text is
-/// kept than can be the beginning of a stop text. A stop text is found as soon as its last
-/// character is complete.
+/// The search in one answer. It sees special tokens as text, because a tag that is a single token
+/// can be a stop text. The cost per token does not grow with the answer, because only text that can
+/// be the beginning of a stop text is kept. A stop text is found as soon as its last character is
+/// complete.
 class StopTexts {
  public:
   /// Both arguments must outlive the object.
   StopTexts(const Tokenizer& tokenizer, const std::vector<std::string>& texts)
       : texts_(&texts), stream_(tokenizer, Tokenizer::Special::spelt) {}
 
-  /// Whether a stop text ends in the text that is new since the last call. `tokens` is the answer
-  /// so far.
+  /// Whether a stop text is complete in the text that is new since the last call. `tokens` is the
+  /// answer so far.
   bool found(std::span<const std::int32_t> tokens) {
     if (texts_->empty()) return false;
     tail_ += stream_.more(tokens);

@@ -15,15 +15,15 @@
 
 namespace rollcall::text {
 
-/// What the model's makers suggest in generation_config.json. It is only displayed; the run file
-/// decides.
+/// The settings that the model's makers suggest in generation_config.json. They are only displayed,
+/// because the run file decides.
 struct SuggestedSampling {
   std::optional<double> temperature, top_p, repetition_penalty;
   std::optional<std::int64_t> top_k, max_new_tokens;
   std::optional<bool> do_sample;
 };
 
-/// What a folder in Hugging Face's layout says about text.
+/// The files about text in a folder with Hugging Face's layout.
 struct TextFiles {
   std::shared_ptr<const Tokenizer> tokenizer;  ///< from tokenizer.json
   /// From chat_template.jinja, else from tokenizer_config.json. Empty if there is no template.

@@ -1,4 +1,4 @@
-// Gives out the text of tokens while they are sampled, in whole characters.
+// Returns the text of tokens while they are sampled, in whole characters.
 #pragma once
 
 #include "text/tokenizer/tokenizer.hpp"
@@ -11,13 +11,13 @@
 
 namespace rollcall::text {
 
-/// How many bytes of `text` later tokens will not change: all except an unfinished UTF-8 character
-/// at the end, or the U+FFFD that a decoder puts in its place.
+/// The number of bytes of `text` that later tokens will not change. These are all bytes except an
+/// unfinished UTF-8 character at the end, or the U+FFFD that a decoder puts in its place.
 std::size_t settled_bytes(std::string_view text);
 
-/// Gives out the text of a growing list of tokens piece by piece. The cost per token does not grow
-/// with the list, because only its last tokens are decoded again. A few old ones are among them,
-/// since a decoder may treat the first token of a text differently.
+/// Returns the text of a growing list of tokens piece by piece. The cost per token does not grow
+/// with the list, because only its last tokens are decoded again. These include a few old ones,
+/// because a decoder may treat the first token of a text differently.
 class TextStream {
  public:
   explicit TextStream(const Tokenizer& tokenizer,
@@ -25,7 +25,7 @@ class TextStream {
       : tokenizer_(&tokenizer), special_(special) {}
   /// The text that can be shown now and has not been shown before. `tokens` are all tokens so far.
   std::string more(std::span<const std::int32_t> tokens);
-  /// The text that is left once no more tokens will come.
+  /// The text that is left when there are no more tokens.
   std::string rest(std::span<const std::int32_t> tokens);
 
  private:

@@ -1,4 +1,5 @@
-// Turns text into tokens and back. The interface of every tokenizer, and the two built-in ones.
+// The interface of every tokenizer, which turns text into tokens and back, and the two built-in
+// tokenizers.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  /// The tokens of just the text. Added tokens that the text spells out ("<|im_end|>") become their
-  /// ids, as in Hugging Face's tokenizers.
+  /// The tokens of the text alone. Added tokens that the text spells out ("<|im_end|>") become
+  /// their ids, as in Hugging Face's tokenizers.
   virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
 
   /// The tokens of the text as a sequence, with the tokens that the tokenizer puts around one, such

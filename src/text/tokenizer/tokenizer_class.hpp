@@ -1,5 +1,5 @@
-// The class in transformers that a model folder's tokenizer belongs to. It decides what the files
-// of the folder do not say.
+// The class in transformers to which a model folder's tokenizer belongs. It decides whatever the
+// files of the folder leave open.
 #pragma once
 
 #include "text/tokenizer/folder_file.hpp"
@@ -15,15 +15,15 @@ namespace rollcall::text {
 inline constexpr std::array<const char*, 7> kStandardTokens{
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
-/// What the constructor of a class sets if no file does.
+/// The values that the constructor of a class sets if no file sets them.
 struct TokenizerClass {
   const char* names;  ///< names of the class, separated by spaces, without "Fast"
   /// Values of model_type in config.json that imply the class if no file names one.
   const char* of_types;
   /// The values among `of_types` that imply the class even if a file names another one.
   const char* for_types;
-  /// Strings for kStandardTokens. Empty means that there is no such token, null that tokenizer.json
-  /// decides.
+  /// Strings for kStandardTokens. An empty string means that there is no such token, and null means
+  /// that tokenizer.json decides.
   std::array<const char*, kStandardTokens.size()> tokens;
   /// add_prefix_space of the ByteLevel pre-tokenizer, if the class sets that.
   std::optional<bool> prefix_space = std::nullopt;

@@ -1,4 +1,4 @@
-// What a second pass is made of: the finished answers of a step, which scoring sends to rank 0.
+// The material of a second pass: the finished answers of a step, which scoring sends to rank 0.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -15,8 +15,8 @@ bool shows_exhibits(const RunConfig& config);
 /// Adds to `specimens`, which scoring sends of a shard, the answers that a second pass can be made
 /// of: those of training groups of the task, and those that name an error or continue a history.
 /// Answers that were cut off and answers without a verdict are left out, and so are right ones
-/// unless second_pass.of is every. Of pools come all answers with a verdict, without their texts.
-/// merged() joins what belongs to one group.
+/// unless second_pass.of is every. For pools it adds all answers with a verdict, without their
+/// texts. merged() joins the specimens of each group.
 void add_exhibits(std::vector<Specimen>& specimens, const RunConfig& config,
                   const RolloutShard& shard, const ScoredShard& scores);
 

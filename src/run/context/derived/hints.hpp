@@ -1,6 +1,6 @@
 // Help for prompts of the task that a scheduler asks again ([hints]): a beginning of the worked
-// solution, or texts that stand in the prompt's row. It is a function of prompt and tier, so that no
-// message has to carry it.
+// solution, or texts from the prompt's row. It is a function of prompt and tier, so that no message
+// has to carry it.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -33,8 +33,8 @@ std::vector<std::int32_t> hint_tokens(const RunTexts& texts, const Prompt& promp
 
 /// Fills RunTexts::tiers and longest_with_help for a scheduler that asks with up to `tiers` tiers.
 /// A tier for which the model has no room beside sampling.max_new_tokens is left out with those
-/// above it. Throws ConfigError where the section [hints] has another number of tiers, or no
-/// training prompt has help; InputError as help_of().
+/// above it. Throws ConfigError if the section [hints] has a different number of tiers, or if no
+/// training prompt has help. Throws InputError like help_of().
 void fill_help(RunTexts& texts, const RunConfig& config, WorkerPool& pool, std::int64_t positions,
                std::int64_t tiers);
 

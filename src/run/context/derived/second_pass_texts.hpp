@@ -1,6 +1,6 @@
-// The texts of a second pass: how the policy is asked about an answer of its own.
-// Sources: Critique-GRPO (refinement with feedback), arXiv:2506.03106; InT (intervention on the
-// first wrong step), arXiv:2601.14209; ExIt (histories), arXiv:2509.04575.
+// The texts of a second pass, in which the policy is asked about its own answer. Sources:
+// Critique-GRPO (refinement with feedback), arXiv:2506.03106; InT (intervention on the first wrong
+// step), arXiv:2601.14209; ExIt (histories), arXiv:2509.04575.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -23,9 +23,9 @@ std::string refinement_text(const SecondPassSection& settings, const RunTexts& t
 std::string error_text(const SecondPassSection& settings, const RunTexts& texts,
                        const Prompt& question, const std::string& response);
 
-/// What {feedback} says of an answer, as second_pass.feedback is verdict, reference or reason. The
-/// verdict replaces a reason that the verifier does not give. A critique is another answer of the
-/// policy.
+/// The text of {feedback} about an answer. It depends on second_pass.feedback, which is verdict,
+/// reference or reason. The verdict is used if the verifier gives no reason. A critique is another
+/// answer of the policy.
 std::string feedback_on(const SecondPassSection& settings, const Prompt& question,
                         const Exhibit& answer);
 
@@ -42,9 +42,10 @@ std::optional<std::vector<std::int32_t>> mended_beginning(const text::PromptForm
 /// shortest question, without an answer.
 void check_second_pass_room(const RunConfig& config, const RunTexts& texts, std::int64_t positions);
 
-/// Tokens of the longest prompt of a second pass or of the buffer: a question, the words around it,
-/// an answer, and feedback of the length of an answer or a reference; at most what the model has
-/// room for. Longer ones are left out. 0 where the run makes none.
+/// Tokens of the longest prompt of a second pass or of the buffer. It has a question, the words
+/// around it, an answer, and feedback of the length of an answer or a reference. The result is at
+/// most what the model has room for, and longer prompts are left out. It is 0 if the run makes no
+/// such prompts.
 std::int64_t longest_second_pass(const RunConfig& config, const RunTexts& texts,
                                  std::int64_t positions);
 

@@ -1,5 +1,5 @@
-// Pools: a round is sampled twice, first with more rollouts than it needs, then only those of them
-// that are worth training on.
+// Pools: a round is sampled twice. The first time it has more rollouts than it needs, and the
+// second time only those that are worth training on.
 // Source: Sol-RL (explore in cheap arithmetic, train on the best and the worst). What differs: the
 //   second draw repeats the random numbers of the first, so that a rollout is the same where the
 //   arithmetic gives the same tokens.

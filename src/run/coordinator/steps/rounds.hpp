@@ -21,7 +21,7 @@ namespace rollcall::run {
 struct RunContext;
 
 /// What came back from one round, or from all rounds of a step. Reports ascend by GroupId and files
-/// by path, whatever the order in which the notices arrived.
+/// by path, no matter in what order the notices arrived.
 struct Round {
   std::vector<GroupReport> reports{};  ///< reports on groups that the scheduler has drawn
   std::vector<GroupReport> greedy{};   ///< reports on greedy answers

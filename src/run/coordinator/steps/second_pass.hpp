@@ -1,5 +1,5 @@
-// The second pass of a step: prompts made of the answers that the scheduler's rounds brought, asked
-// in further rounds of the same step.
+// The second pass of a step. Its prompts are made from the answers of the scheduler's rounds, and
+// are asked in further rounds of the same step.
 // Sources: Critique-GRPO, arXiv:2506.03106; InT, arXiv:2601.14209 (run/context/derived).
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace rollcall::run {
 
-/// What one round makes of the rounds before it.
+/// The round that is made from the rounds before it.
 struct DerivedRound {
   std::vector<GroupPlan> groups{};       ///< ascending by GroupId; empty: the pass is over
   std::vector<DerivedPrompt> prompts{};  ///< of those groups that have a text, ascending by number

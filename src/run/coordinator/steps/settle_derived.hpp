@@ -1,4 +1,4 @@
-// Which rollouts of derived groups train, and which rollouts of their parents leave.
+// Decides which rollouts of derived groups train, and which rollouts of their parents leave.
 #pragma once
 
 #include "core/plan.hpp"

@@ -1,8 +1,8 @@
-// Where the conversations of a train step begin: behind the first actions of the environment's
-// expert, of which fewer are taken as the run goes on.
+// Decides where the conversations of a train step begin. They begin after the first actions of the
+// environment's expert, and fewer of these are taken as the run progresses.
 // Sources: TCOD, temporal curriculum in on-policy distillation (backward to forward: the expert's
-//   actions but the last, and one fewer every c = 5 steps); Gur et al. 2018, arXiv:1812.09195 (QWeb:
-//   what is left to do grows with success), whose threshold is inferred.
+//   actions but the last, and one fewer every c = 5 steps); Gur et al. 2018, arXiv:1812.09195
+//   (QWeb: what is left to do grows with success), whose threshold is inferred.
 #pragma once
 
 #include "core/plan.hpp"

@@ -1,5 +1,5 @@
-// The step under way: when it began and what the run had done by then, so that a step that is cut
-// can be taken back.
+// The current step: when it began and what the run had done by then, so that a step that is cut can
+// be undone.
 #pragma once
 
 #include "run/checkpoint/coordinator_state.hpp"
@@ -24,7 +24,7 @@ class StepInFlight {
 
   /// Seconds since the step began.
   double seconds() const { return before_.clock.seconds(); }
-  /// What rank 0 knows at this moment of the end of the step; it is sent with plans.
+  /// What rank 0 knows now about the end of the step. It is sent with plans.
   StepTimes times() const { return stop_->times(seconds()); }
   /// Rows of metrics.jsonl when the step began.
   std::int64_t metric_rows() const { return before_.metric_rows; }

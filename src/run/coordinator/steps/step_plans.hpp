@@ -17,10 +17,10 @@ namespace rollcall::run {
 /// about equal numbers of rollouts. Some may be empty. The stretches are views of `groups`.
 std::vector<std::span<const GroupPlan>> deal(std::span<const GroupPlan> groups, std::size_t ranks);
 
-/// Sends to every generation rank with a share of the round that share and what all shares have in
-/// common. `together`: ranks that share memory may store what they sample as one file, unless that
-/// were too large at `answer_tokens` for each rollout. Returns the number of files that will come
-/// back, each with one notice.
+/// Sends every generation rank its share of the round, if it has one, and the part that all shares
+/// have in common. `together`: ranks that share memory may store what they sample as one file,
+/// unless that were too large at `answer_tokens` for each rollout. Returns the number of files that
+/// will come back, each with one notice.
 std::size_t send_round(Mailbox& mail, const comm::StageLayout& layout, StepPlan plan,
                        const StepTimes& times, bool together, std::int64_t answer_tokens);
 

@@ -1,5 +1,5 @@
 // The rounds of a train step: the scheduler chooses prompts and budgets round by round, until it
-// closes the step and says how the groups train.
+// closes the step and decides how the groups train.
 #pragma once
 
 #include "core/plan.hpp"

@@ -34,7 +34,7 @@ class Steps {
   };
   Steps(const RunContext& context, const Parts& parts, Updates updates);
 
-  /// The next supervised step. Throws StepIsCut, and NumericsError as Updates::check does.
+  /// Runs the next supervised step. Throws StepIsCut, and NumericsError like Updates::check.
   void supervise();
   /// The next train step; returns its row of metrics. Throws what supervise() throws.
   report::MetricRow train();

@@ -1,6 +1,6 @@
-// Given tokens scored behind another context than the one in which they were sampled: a reference
-// answer behind each turn, an action behind masked feedback, an answer without its hint. Probes are
-// a case of it.
+// Scores given tokens after a context other than the one in which they were sampled: a reference
+// answer after each turn, an action after masked feedback, an answer without its hint. Probes are a
+// special case.
 #pragma once
 
 #include "core/kept_tokens.hpp"
@@ -29,7 +29,8 @@ struct Recontext {
   KeptTokens kept{};  ///< [targets] as in Turn
 };
 
-/// What the policy is shown in place of what the environment said, for column::masked_logprob.
+/// The text that the policy is shown in place of the environment's words, for
+/// column::masked_logprob.
 inline constexpr const char* kMasked = "[masked]";
 
 /// The columns that questions_of() answers for; column::gold_logprob stands for

@@ -8,14 +8,15 @@
 
 namespace rollcall::text::jinja {
 
-// The functions below read from the current token on and throw Fault if the template breaks the
-// grammar, is nested too deeply, or uses what is not supported.
+// The functions below read from the current token on. They throw Fault if the template breaks the
+// grammar, is nested too deeply, or uses something that is not supported.
 
 /// `with_condition`: "a if b else c" is allowed.
 ExpressionPtr parse_expression(ParserState& state, bool with_condition = true);
 
-/// One expression, or several separated by commas as a tuple. It may end before one of the names in
-/// `ends`. `parentheses`: it is in parentheses, so that an empty tuple is allowed.
+/// One expression, or several expressions separated by commas, which form a tuple. It may end
+/// before one of the names in `ends`. `parentheses`: it is in parentheses, so that an empty tuple
+/// is allowed.
 ExpressionPtr parse_tuple(ParserState& state, bool with_condition,
                           std::initializer_list<std::string_view> ends = {},
                           bool parentheses = false);

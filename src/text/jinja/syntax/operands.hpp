@@ -1,13 +1,12 @@
-// The grammar of what operators connect: names, literals, brackets, calls, attributes, filters and
-// tests.
+// The grammar of operands: names, literals, brackets, calls, attributes, filters and tests.
 #pragma once
 
 #include "text/jinja/syntax/parser_state.hpp"
 
 namespace rollcall::text::jinja {
 
-// The functions below read from the current token on and throw Fault as those in expressions.hpp
-// do.
+// The functions below read from the current token on, and throw Fault like those in
+// expressions.hpp.
 
 /// A name, a literal, or an expression in brackets. `with_namespace`: the name of a namespace and
 /// an attribute, "ns.a", is read as one target.

@@ -1,5 +1,5 @@
-// What the functions of the parser share: its place in the tokens, and what it has found out about
-// names, filters and tests.
+// The state that the functions of the parser share: the position in the tokens, and what is known
+// about names, filters and tests.
 #pragma once
 
 #include "text/jinja/syntax/syntax.hpp"
@@ -31,7 +31,7 @@ class SymbolTable {
 
 /// Filters and tests that are not in the tables. Jinja refuses them when it reads a template,
 /// except within a condition, where they fail only when they are reached. A body with its own
-/// variables does not count as within the conditions around it.
+/// variables does not count as being within the conditions around it.
 class UnknownRows {
  public:
   std::size_t count() const { return all_.size(); }
@@ -40,7 +40,7 @@ class UnknownRows {
   void soften(std::size_t from);
   /// A body with its own variables surrounds all rows added since count() was `from`.
   void harden(std::size_t from);
-  /// Throws the first one's Fault, unless all of them are within conditions.
+  /// Throws the Fault of the first one, unless all of them are within conditions.
   void refuse_first() const;
 
  private:

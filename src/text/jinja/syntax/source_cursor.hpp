@@ -23,14 +23,15 @@ class SourceCursor {
   /// The byte before the position, or 0 at the beginning.
   char previous() const { return at_ == 0 ? '\0' : source_[at_ - 1]; }
 
-  /// The line and column of the position. All calls together look at each byte only once.
+  /// The line and column of the position. All calls together read each byte only once.
   Place place();
 
   void skip(std::size_t bytes);
   void skip_space();
   void skip_all();  ///< to the end
-  /// Skips what follows the end of a tag. `sign` is the tag's last "-", "+" or another character:
-  /// "-" skips all white space, and any character but "+" skips one line break if `trim_blocks`.
+  /// Skips the white space that a tag's end removes. `sign` is the tag's last "-", "+" or another
+  /// character. "-" skips all white space, and any character except "+" skips one line break if
+  /// `trim_blocks`.
   void trim_after(char sign, bool trim_blocks = true);
 
  private:

@@ -1,4 +1,4 @@
-// The value of a string literal, whose escapes are replaced.
+// The value of a string literal, with its escapes replaced.
 #pragma once
 
 #include <string>

@@ -10,8 +10,8 @@
 
 namespace rollcall::text::jinja {
 
-/// Reads tokens one after another, and never passes the last one, `end`. The functions that expect
-/// a token throw Fault with the current token's place if it is a different one.
+/// Reads tokens in order, and never moves past the last one, `end`. The functions that expect a
+/// token throw Fault with the current token's place if that token is a different one.
 class TokenCursor {
  public:
   explicit TokenCursor(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}

@@ -13,7 +13,7 @@ Value attribute(Context& context, const Value& object, const std::string& name);
 Value item(Context& context, const Value& object, const Value& key);
 Value slice(Context& context, const Value& object, const Value& start, const Value& stop,
             const Value& step);
-/// Only Python's attribute; nothing if the object has no such attribute.
+/// Python's attribute only. Returns nothing if the object has no such attribute.
 std::optional<Value> python_attribute(Context& context, const Value& object,
                                       const std::string& name);
 

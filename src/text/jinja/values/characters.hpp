@@ -28,8 +28,8 @@ std::string upper(std::string_view text);
 std::string lower(std::string_view text);  ///< with a final sigma at the end of words
 std::string casefold(std::string_view text);
 std::string swapcase(std::string_view text);
-std::string title(std::string_view text);       ///< str.title(): upper case after anything but a
-                                                ///< cased letter, else lower case
+std::string title(std::string_view text);       ///< str.title(): lower case after a cased letter,
+                                                ///< else upper case
 std::string capitalize(std::string_view text);  ///< str.capitalize(): upper case at the beginning,
                                                 ///< all else lower case
 

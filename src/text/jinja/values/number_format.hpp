@@ -1,4 +1,4 @@
-// Lays out numbers and text according to a format specification, for the operator % and for
+// Formats numbers and text according to a format specification, for the operator % and for
 // str.format.
 #pragma once
 

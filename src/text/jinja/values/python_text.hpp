@@ -29,7 +29,7 @@ class Builder {
 std::string str(Context& context, const Value& value);
 std::string repr(Context& context, const Value& value);
 std::string repr_text(std::string_view text);  ///< in quotes, as Python chooses and escapes them
-/// The fewest digits that give the same number back: 1.0, 1e-05, inf.
+/// The shortest text that reads back as the same number: 1.0, 1e-05, inf.
 std::string repr_real(double value);
 std::string escape_html(Budget& budget, std::string_view text);
 

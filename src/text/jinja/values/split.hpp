@@ -8,8 +8,8 @@
 
 namespace rollcall::text::jinja {
 
-// The time that all functions take is proportional to the length of the text, whatever is in it,
-// and the budget is charged for it.
+// All functions take time proportional to the length of the text, no matter what is in it, and
+// charge the budget for it.
 
 /// The first place of `wanted` in `s`; npos if it is not there.
 std::size_t find_text(Budget& budget, std::string_view s, std::string_view wanted);

@@ -1,5 +1,5 @@
-// The values in a template: those Python values that templates use. Copies are cheap, because large
-// values are shared. They do not change, except for the few that say so.
+// The values in a template: the Python values that templates use. Copies are cheap, because large
+// values are shared. Values do not change, except for the few types that say so.
 #pragma once
 
 #include "text/jinja/budget.hpp"
@@ -160,7 +160,7 @@ Value dict(std::shared_ptr<Dict> d);
 /// A value's depth, which is 0 if it has no object.
 inline int depth_of(const Value& value) { return value.object ? value.object->depth : 0; }
 
-/// A string that is the same for values that are equal and have the same hash in Python. Throws for
+/// A key that is the same for values that are equal and have the same hash in Python. Throws for
 /// values that cannot be hashed.
 std::string hash_key(const Value& value);
 

@@ -12,8 +12,8 @@ namespace rollcall::text::json_tokenizer {
 /// A text between two steps. It is not empty when a step begins.
 struct Normalized {
   std::string text;
-  /// Whether its first character comes from the first one of the original text, which Metaspace
-  /// with "first" needs to know.
+  /// Whether its first character comes from the first character of the original text. Metaspace
+  /// with "first" needs to know that.
   bool starts_original = true;
 };
 

@@ -1,5 +1,5 @@
-// What the steps Split and Replace look for: a string, a character class, or a regular expression,
-// matched by PCRE2 or by a hand-written scanner.
+// A pattern that the steps Split and Replace look for. It is a string, a character class, or a
+// regular expression, which PCRE2 or a hand-written scanner matches.
 #pragma once
 
 #include "text/json_tokenizer/fields.hpp"
@@ -13,8 +13,8 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// Which expressions are matched by scanners. With `none`, PCRE2 matches all of them, so that tests
-/// can compare the scanners with it.
+/// Which expressions scanners match. With `none`, PCRE2 matches all of them, so that tests can
+/// compare the scanners with it.
 enum class Scanners { by_hand, none };
 
 class Pattern {
@@ -40,7 +40,7 @@ class Pattern {
                                              ///< empty
 
   /// The text with `content` in place of each match. Throws InputError if the result would be
-  /// longer than 64 MiB and than four times the text, since each of several such steps could
+  /// longer than both 64 MiB and four times the text, because several such steps could each
   /// multiply the length.
   std::string replace(std::string_view text, std::string_view content) const;
 

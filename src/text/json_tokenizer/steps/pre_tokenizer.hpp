@@ -1,5 +1,5 @@
-// The pre-tokenizers of tokenizer.json, which are steps that cut a text into words. The model then
-// tokenizes one word after another.
+// The pre-tokenizers of tokenizer.json, which are steps that cut text into words. The model then
+// tokenizes each word separately.
 #pragma once
 
 #include "text/json_tokenizer/fields.hpp"

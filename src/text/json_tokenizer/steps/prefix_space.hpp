@@ -9,8 +9,8 @@ namespace rollcall::text::json_tokenizer {
 
 /// If the setting differs from what tokenizer.json does and the folder's tokenizer class follows
 /// the setting, changes the ByteLevel pre-tokenizers of `document` and returns true. Otherwise, if
-/// the differing setting comes from a file, throws InputError, because which file counts depends on
-/// the version of transformers and on the class.
+/// the differing setting comes from a file, throws InputError, because the file that counts depends
+/// on the version of transformers and on the class.
 bool apply_prefix_space(Document& document, const StatedTokens& stated);
 
 }  // namespace rollcall::text::json_tokenizer

@@ -17,20 +17,20 @@
 namespace rollcall::text::json_tokenizer {
 
 struct AddedToken : StatedToken {
-  /// The text that is looked for, and that decoding begins with. It is the content, normalized if
+  /// The text that is searched for and that decoding starts from. It is the content, normalized if
   /// the token asks for that.
   std::string pattern;
   std::int32_t id = 0;
   bool has_row = true;  ///< whether the model has an embedding for it
 };
 
-/// Finds the leftmost occurrence of any of a set of strings in a text, and the longest one that
-/// begins there.
+/// Finds the leftmost place in a text where any of a set of strings occurs, and the longest string
+/// that begins there.
 class TokenFinder {
  public:
   void insert(const std::string& text, const AddedToken* token, const Field& field);
   bool empty() const { return nodes_.size() == 1; }
-  /// The first token from byte `at` on, with its first byte in `begin`. Null if there is none.
+  /// The first token at or after byte `at`. `begin` receives its first byte. Null if there is none.
   const AddedToken* find(std::string_view text, std::size_t at, std::size_t& begin) const;
 
  private:
@@ -65,7 +65,7 @@ class AddedTokens {
   std::int32_t end() const;  ///< largest id with has_row, plus 1
   /// Whether other files state a token that tokenizer.json does not have.
   bool appends() const { return appends_; }
-  /// What other files change, as a string for fingerprints. Empty if they change nothing.
+  /// The changes by other files, as a string for fingerprints. Empty if they change nothing.
   const std::string& stated() const { return stated_; }
 
  private:

@@ -29,8 +29,8 @@ struct BpeSettings {
   std::string suffix;          ///< end_of_word_suffix: after the last symbol
   bool fuse_unknown = false;   ///< fuse_unk: adjacent unknown symbols are one token
   bool byte_fallback = false;  ///< an unknown symbol becomes the tokens of its bytes, "<0x41>"
-  bool ignore_merges = false;  ///< a word that is itself a token becomes that token, whatever
-                               ///< merges would give
+  bool ignore_merges = false;  ///< a word that is itself a token becomes that token, even if merges
+                               ///< would give others
 };
 
 class Bpe {

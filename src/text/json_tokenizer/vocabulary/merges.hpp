@@ -1,5 +1,5 @@
-// Byte-pair merges, which say which neighbours become one token. A word of n symbols is merged in
-// O(n log n) steps.
+// Byte-pair merges, which define the neighbours that become one token. Merging a word of n symbols
+// takes O(n log n) steps.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct Merge {
   std::int32_t token = -1;
 };
 
-/// Finds the merge of a pair of ids. Small ids, to which those of bytes belong, have a square
-/// table. For others, a filter that fits in the processor's cache rules out most pairs that have no
-/// merge; the rest are found by open addressing.
+/// Finds the merge of a pair of ids. Small ids, which include those of bytes, have a square table.
+/// For others, a filter that fits in the processor's cache rules out most pairs that have no merge;
+/// the rest are found by open addressing.
 class MergeTable {
  public:
   explicit MergeTable(std::size_t count);
@@ -60,7 +60,7 @@ class MergeTable {
   int shift_;
 };
 
-/// Memory that merge_word() uses for one word after another, and a count of its work.
+/// Memory that merge_word() reuses from word to word, and a count of its work.
 struct MergeSpace {
   struct Link {
     std::int32_t previous, next;
@@ -70,8 +70,8 @@ struct MergeSpace {
   };
   std::vector<Link> links;
   std::vector<Candidate> heap;
-  /// How often a pair or an entry of the heap was looked at. Tests compare it with the text's
-  /// length.
+  /// The number of times that a pair or an entry of the heap was looked at. Tests compare it with
+  /// the text's length.
   std::int64_t operations = 0;
 };
 
