@@ -237,7 +237,7 @@ void Processes::read_output(std::size_t process) {
 
 bool Processes::handle_line(std::size_t process, const std::string& line) {
   Running& running = *running_[process];
-  Parsed parsed = parse_answer(line, section_.components);
+  Parsed parsed = parse_answer(line, traits_);
   if (const auto asked = running.asked.find(parsed.id); asked != running.asked.end()) {
     if (!parsed.fault.empty()) return fail(process, Cause::malformed, parsed.fault), false;
     return handle_answer(process, asked->second, std::move(parsed.answer));
