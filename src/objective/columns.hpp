@@ -40,7 +40,8 @@ at::Tensor differing(const at::Tensor& a, const at::Tensor& b);
 /// The turns of a step, with what reward pieces pay single ones of them.
 struct PaidTurns : TurnShape {
   using TurnShape::TurnShape;
-  at::Tensor paid;  ///< [K] in addition to Step::reward; undefined: nothing
+  at::Tensor paid;        ///< [K] in addition to Step::reward; undefined: nothing
+  bool replaced = false;  ///< a reward piece took the place of what the environment paid for turns
 };
 
 /// The columns of a step, or of a mini-batch of it, and what the pieces derive from them. It is
@@ -79,10 +80,8 @@ class Step {
 
   /// [K] what each turn is paid. The turns of a rollout sum to `reward` and their `turns.paid`: what
   /// reward pieces change of a rollout's reward counts at its last turn, and so does all of it where
-  /// the step has no column turn/reward.
-  at::Tensor turn_reward() const { return turn_reward(reward); }
-  /// [K] the same where rollouts are paid `of_rollouts`, [B], in place of `reward`.
-  at::Tensor turn_reward(const at::Tensor& of_rollouts) const;
+  /// the step has no column turn/reward or `turns.replaced` is set.
+  at::Tensor turn_reward() const;
   /// The sampler's token limit. Throws ConfigError when the sampler states none.
   double horizon() const;
   /// Throws ConfigError when the step does not carry the column.

@@ -1,13 +1,15 @@
 // Reward gold_gain: a turn earns by how much it raises the policy's own probability of the
 // reference answer.
-//   p_ik = exp(mean log-prob of the reference answer after turn k),  r_ik += gold_weight (p_ik -
-//   p_i,k-1) for every turn but the last of its rollout, where p_i,-1 is that before the first turn
+//   p_ik = exp(mean log-prob of the reference answer after turn k),  r_ik = gold_weight (p_ik -
+//   p_i,k-1) for every turn but the last of its rollout, where p_i,-1 is that before the first turn;
+//   the last turn has the rollout's reward
 // Source: Information Gain-based Policy Optimization, after the catalogue's reading of its released
 //   code: the last turn, which answers, has the outcome alone.
 // Shapes: [K] gold_logprob, [B] gold_logprob_before -> [K].   Knobs: gold_weight.
 // What differs from a reward of the rollout: a search that finds the answer is told apart from one
-//   that finds nothing, also where all rollouts of the group fail or succeed. What rollouts are
-//   paid, and so what a scheduler hears, stays. A rollout of one turn gains nothing.
+//   that finds nothing, also where all rollouts of the group fail or succeed. What the environment
+//   paid for single turns counts in the rollout's reward alone. What rollouts are paid, and so what
+//   a scheduler hears, stays. A rollout of one turn gains nothing.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -17,7 +19,7 @@ namespace rollcall::objective {
 struct GoldGain {
   static constexpr std::string_view
       name = "gold_gain",
-      formula = "r_ik += gold_weight (p_ik - p_i,k-1), p_ik: probability of the reference answer";
+      formula = "r_ik = gold_weight (p_ik - p_i,k-1), p_ik: probability of the reference answer";
   double weight = 1.0;
 
   void bind(Knobs& knobs) {
