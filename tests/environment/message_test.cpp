@@ -87,7 +87,9 @@ TEST(EnvironmentMessage, LiesAreNamed) {
       {R"({"id":"a","text":"","state":")" + std::string(kLongestText, 'x') + "\"}", "longer than"},
       {R"({"id":"a","text":"","state":)" + std::string(300'000, '[') + std::string(300'000, ']') +
            "}",
-       "within each other"}};
+       "within each other"},
+      {R"({"id":"a","text":"","reward":0.1,"reward":5})", "has the key \"reward\" twice"},
+      {R"({"id":"a","text":"","state":{"k":[{"n":1,"n":1}]}})", "has the key \"n\" twice"}};
   for (const auto& [line, fault] : lies) {
     const auto parsed = parse_answer(line, {"length"});
     EXPECT_NE(parsed.fault.find(fault), std::string::npos)

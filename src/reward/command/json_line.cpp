@@ -1,6 +1,7 @@
 // The parser refuses a line as a whole; what was not finite in it is looked for afterwards.
 #include "reward/command/json_line.hpp"
 
+#include "base/text/foreign_json.hpp"
 #include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>
@@ -48,6 +49,10 @@ std::string shown_line(std::string_view line) {
 }
 
 JsonLine read_json_line(std::string_view line, std::string_view called) {
+  const JsonOutline outline = outline_of(line);
+  if (outline.too_deep)
+    return {.fault = fmt::format("its {} has more than {} lists or objects within each other: {}",
+                                 called, kJsonDepth, shown_line(line))};
   JsonLine read{.object = json::parse(line, nullptr, false)};
   if (read.object.is_discarded()) {
     if (const std::string word = not_finite(line); !word.empty()) {
@@ -58,6 +63,11 @@ JsonLine read_json_line(std::string_view line, std::string_view called) {
   }
   if (!read.object.is_object()) {
     read.fault = fmt::format("its {} is not a JSON object: {}", called, shown_line(line));
+    return read;
+  }
+  if (members_of(read.object) != outline.keys) {
+    read.fault = fmt::format("its {} has the key {} twice, and only one of the two would count: {}",
+                             called, shown_line(repeated_key(line)), shown_line(line));
     return read;
   }
   const auto id = read.object.find("id");

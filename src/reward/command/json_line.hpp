@@ -16,7 +16,9 @@ struct JsonLine {
 };
 
 /// `called`: the name of the line in messages, "reply". Any bytes are safe; never throws. A number
-/// that is not finite is named, because Python's json writes NaN and Infinity, which JSON lacks.
+/// that is not finite is named, because Python's json writes NaN and Infinity, which JSON lacks. As
+/// in rows of data, a repeated key in any of its objects is a fault, and so is a nesting that is
+/// deeper than kJsonDepth.
 JsonLine read_json_line(std::string_view line, std::string_view called);
 
 /// The beginning of a line as a message can show it: printable ASCII and whole characters of valid
