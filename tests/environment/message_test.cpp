@@ -45,7 +45,7 @@ TEST(EnvironmentMessage, LinesAreThoseOfTheProtocol) {
 
 TEST(EnvironmentMessage, AnAnswerIsReadByNameAndType) {
   const auto full = parse_answer(
-      R"({"id":"a","state":{"b":[1,null]},"text":"é","reward":-2,"done":true,"correct":false,"components":{"y":3},"reason":"r","more":1})",
+      R"({"id":"a","state":{"b":[1,null]},"text":"é","reward":-2,"done":true,"correct":false,"components":{"y":3},"reason":"r","op":"step","action":"a"})",
       {"x", "y"});
   ASSERT_EQ(full.fault, "");
   EXPECT_EQ(full.id, "a");
@@ -88,6 +88,11 @@ TEST(EnvironmentMessage, LiesAreNamed) {
       {R"({"id":"a","text":"","state":)" + std::string(300'000, '[') + std::string(300'000, ']') +
            "}",
        "within each other"},
+      {R"({"id":"a","text":"","rewards":1})",
+       "\"rewards\", which is not read; did you mean reward?"},
+      {R"({"id":"a","text":"","is_correct":true})", "did you mean correct?"},
+      {R"({"id":"a","error":"no room","colour":"red"})",
+       "\"colour\", which is not read; valid are"},
       {R"({"id":"a","text":"","reward":0.1,"reward":5})", "has the key \"reward\" twice"},
       {R"({"id":"a","text":"","state":{"k":[{"n":1,"n":1}]}})", "has the key \"n\" twice"}};
   for (const auto& [line, fault] : lies) {

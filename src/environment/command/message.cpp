@@ -118,7 +118,10 @@ std::string close_line(const std::string& id) { return to_line({{"op", "close"},
 
 Parsed parse_answer(std::string_view line, const std::vector<std::string>& components) {
   Parsed parsed;
-  reward::JsonLine read = reward::read_json_line(line, "answer");
+  static const reward::LineKeys keys{
+      {"id", "turn", "state", "text", "reward", "done", "correct", "components", "reason", "error"},
+      {"op", "seed", "prompt", "reference", "info", "action"}};
+  reward::JsonLine read = reward::read_json_line(line, "answer", keys);
   parsed.id = std::move(read.id), parsed.fault = std::move(read.fault);
   if (!parsed.fault.empty()) return parsed;
   if (const std::string wrong = read_answer(read.object, components, parsed.answer);
