@@ -110,4 +110,4 @@ for line in sys.stdin:
             answer = step(games[name], asked["action"])
     except (OSError, ValueError, KeyError) as error:
         answer = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps({"id": name, "state": None, **answer}), flush=True)
+    print(json.dumps({"id": name, "turn": asked.get("turn"), "state": None, **answer}), flush=True)

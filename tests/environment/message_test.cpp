@@ -61,6 +61,8 @@ TEST(EnvironmentMessage, AnAnswerIsReadByNameAndType) {
   EXPECT_FALSE(least.answer.state || least.answer.correct || least.answer.done);
   EXPECT_TRUE(least.answer.components.empty());
   EXPECT_EQ(parse_answer(R"({"id":"a","done":true})", {}).fault, "");
+  EXPECT_EQ(parse_answer(R"({"id":"a","text":"","turn":2})", {}).turn, 2U);
+  EXPECT_FALSE(parse_answer(R"({"id":"a","text":"","turn":null})", {}).turn);
   const auto told = parse_answer(R"({"id":"a","error":"no room"})", {});
   EXPECT_EQ(told.answer.loss, Loss::told);
   EXPECT_EQ(told.answer.reason, "no room");
@@ -76,6 +78,8 @@ TEST(EnvironmentMessage, LiesAreNamed) {
       {R"({"id":"a","text":"","reward":1e999})", "its answer holds 1e999"},
       {R"({"id":"a","text":"NaN"}})", "not a JSON object"},
       {R"({"id":"a","text":"","reward":"1"})", "\"reward\" is not a number"},
+      {R"({"id":"a","text":"","turn":-1})", "\"turn\" is no number of a turn"},
+      {R"({"id":"a","text":"","turn":"0"})", "\"turn\" is no number of a turn"},
       {R"({"id":"a","text":7})", "\"text\" is not a text"},
       {R"({"id":"a","text":"","done":1})", "\"done\" is neither"},
       {R"({"id":"a","text":"","correct":"yes"})", "\"correct\" is neither"},

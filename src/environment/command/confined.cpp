@@ -31,7 +31,7 @@ std::string_view last_line(std::string_view text) {
 }
 
 /// What the run says. Where the machine ended it, nothing is known about the environment.
-Answer answer_of(const sandbox::Outcome& outcome, const std::string& id,
+Answer answer_of(const sandbox::Outcome& outcome, const LinesOfTalk& lines,
                  const std::vector<std::string>& components) {
   using sandbox::End;
   if (outcome.end == End::sandbox_error || outcome.starved)
@@ -46,8 +46,10 @@ Answer answer_of(const sandbox::Outcome& outcome, const std::string& id,
   }
   Parsed parsed = parse_answer(last_line(outcome.out), components);
   if (!parsed.fault.empty()) return lost(Loss::malformed, parsed.fault);
-  if (parsed.id != id)
-    return lost(Loss::malformed, fmt::format("its last line does not answer \"{}\"", id));
+  if (parsed.id != lines.id())
+    return lost(Loss::malformed, fmt::format("its last line does not answer \"{}\"", lines.id()));
+  if (std::string wrong = lines.wrong_turn(lines.count() - 1, parsed); !wrong.empty())
+    return lost(Loss::malformed, std::move(wrong));
   return std::move(parsed.answer);
 }
 
@@ -110,7 +112,7 @@ class Confined final : public Partner {
       std::string input;
       for (std::size_t i = lines.has_state() ? lines.count() - 1 : 0; i < lines.count(); ++i)
         input += lines.line(i);
-      return answer_of(sandbox_.run(program_, input), lines.id(), traits_.components);
+      return answer_of(sandbox_.run(program_, input), lines, traits_.components);
     } catch (const std::exception& fault) {
       return lost(Loss::machine, fmt::format("the sandbox failed: {}", fault.what()));
     }

@@ -124,6 +124,13 @@ Parsed parse_answer(std::string_view line, const std::vector<std::string>& compo
   reward::JsonLine read = reward::read_json_line(line, "answer", keys);
   parsed.id = std::move(read.id), parsed.fault = std::move(read.fault);
   if (!parsed.fault.empty()) return parsed;
+  if (const auto turn = read.object.find("turn"); turn != read.object.end() && !turn->is_null()) {
+    if (!turn->is_number_unsigned()) {
+      parsed.fault = "its answer cannot be used: its \"turn\" is no number of a turn";
+      return parsed;
+    }
+    parsed.turn = turn->get<std::uint64_t>();
+  }
   if (const std::string wrong = read_answer(read.object, components, parsed.answer);
       !wrong.empty()) {
     parsed.answer = {};

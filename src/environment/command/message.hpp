@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,12 +25,13 @@ std::string close_line(const std::string& id);  ///< {"op":"close","id"}
 
 struct Parsed {
   std::string id{};
+  std::optional<std::uint64_t> turn{};  ///< that of the step which it says it answers
   Answer answer{};
   std::string fault{};  ///< what is wrong with the line; empty: it is usable
 };
 /// Reads a line of the command. Any bytes are safe; never throws. {"id","error"} gives Loss::told.
 /// `components`: environment.components. A number that is not finite, a component of another name
-/// and a value of another type are faults; an unknown key is not.
+/// and a value of another type are faults, and so is an unknown key.
 Parsed parse_answer(std::string_view line, const std::vector<std::string>& components);
 
 }  // namespace rollcall::environment
