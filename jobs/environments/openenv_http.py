@@ -106,6 +106,9 @@ for line in sys.stdin:
             if told["type"] == "error":
                 raise ConnectionError(told["data"].get("message", "reset failed"))
             answer = answer_of(told, asked["prompt"] + "\n" if asked["prompt"] else "")
+            if answer.pop("done"):
+                raise ValueError("the episode is over before its first action")
+            answer.pop("reward")
         else:
             answer = step(games[name], asked["action"])
     except (OSError, ValueError, KeyError) as error:

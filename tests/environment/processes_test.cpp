@@ -241,6 +241,15 @@ TEST(Processes, ACommandIsTriedBeforeTheRun) {
     EXPECT_NE(std::string(error.what()).find("ended with status 3"), std::string::npos)
         << error.what();
   }
+  for (const std::string more :
+       {R"("done":true)", R"("reward":5)", R"("correct":true)", R"("rewards":0)"}) {
+    RunConfig early = config("0", 1);
+    early.environment.command = {"/bin/sh", "-c",
+                                 R"(read -r line; id=${line#*'"id":"'}; id=${id%%'"'*}
+printf '{"id":"%s","state":0,"text":"Go.",%s}\n' "$id" "$1"; cat > /dev/null)",
+                                 "sh", more};
+    EXPECT_THROW(try_command(spawner, early, {}), ConfigError) << "in the reset: " << more;
+  }
   RunConfig forks = config("null", 1);
   forks.environment.forks = "tree";
   EXPECT_THROW(try_command(spawner, forks, {}), ConfigError) << "nothing to fork in";
