@@ -126,6 +126,7 @@ def failures_cost_their_own_rollouts(harness):
     check(sum(row["environment/restarted"] for row in rows) > 0 and all(0 < row["critic/component/calm/mean"] < 2 for row in rows), f"{rows}")
     said = harness.succeed("status", folders[0])
     check(f"lost        {sum(fates.values())} conversations since the last start; the first: train/" in said, said)
+    check(re.search(rf"undecided   {sum(fates.values())} of \d+ verdicts .* {re.escape(str(folders[0]))}/environment/", said), f"the log of the environment is not named\n{said}")
     errors = sorted((folders[0] / "environment").glob("rank-0000-process-*.log"))
     check(errors and all(path.stat().st_size <= 1 << 20 for path in errors), f"{errors}")
 
