@@ -126,6 +126,7 @@ def failures_cost_their_own_rollouts(harness):
     check(sum(row["environment/restarted"] for row in rows) > 0 and all(0 < row["critic/component/calm/mean"] < 2 for row in rows), f"{rows}")
     said = harness.succeed("status", folders[0])
     check(f"lost        {sum(fates.values())} conversations since the last start; the first: train/" in said, said)
+    check(re.search(rf"undecided   {sum(fates.values())} of \d+ verdicts .* {re.escape(str(folders[0]))}/environment/", said), f"the log of the environment is not named\n{said}")
     errors = sorted((folders[0] / "environment").glob("rank-0000-process-*.log"))
     check(errors and all(path.stat().st_size <= 1 << 20 for path in errors), f"{errors}")
 
@@ -214,4 +215,21 @@ for line in sys.stdin:
     check("16 of 16 verdicts are undecided" in err, f"the lost conversations are no part of all verdicts\n{err}")
 
 
-main(failures_cost_their_own_rollouts, lost_conversations_are_not_rescored, kept_states_and_many_processes, what_a_process_kept_is_told_again, killed_after_a_loss, in_the_sandbox, all_lost_says_where_to_look)
+def answers_that_mean_something_else_are_refused_at_the_start(harness):
+    """A misspelt key, a key that stands twice, and a reset that ends or pays its conversation."""
+    path = harness.work / "odd.py"
+    path.write_text(f"#!{sys.executable} -IS\n" + '''import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["op"] != "close": print('{"id": %s, "state": 0, "text": "go", %s}' % (json.dumps(asked["id"]), sys.argv[1] if asked["op"] == sys.argv[2] else '"reason": ""'), flush=True)
+''')
+    path.chmod(0o755)
+    table = (('"rewards": 1', "step", 'the key "rewards", which is not read; did you mean reward?'), ('"reward": 0.1, "reward": 5', "step", 'the key "reward" twice'), ('"turn": 3', "step", "it answers turn 3 of"),
+             ('"done": true', "reset", "it was over before its first turn"), ('"reward": 5', "reset", "it paid a reward before its first turn"))
+    for number, (keys, op, said) in enumerate(table):
+        folder = harness.work / f"odd_{number}"
+        code, _, err, _ = harness.run("train", harness.tiny, "--set", f"run.dir={folder}", *TALK, *sets(environment__command=json.dumps([str(path), keys, op])))
+        check(code == 2 and f"does not answer a {op} as it must" in err and said in err, f"{keys} in a {op}: {code}\n{err}")
+
+
+main(failures_cost_their_own_rollouts, lost_conversations_are_not_rescored, kept_states_and_many_processes, what_a_process_kept_is_told_again, killed_after_a_loss, in_the_sandbox, all_lost_says_where_to_look, answers_that_mean_something_else_are_refused_at_the_start)

@@ -146,7 +146,7 @@ ROWS = [
     ("a start on nobody's way", TRAIN + "--set environment.name=retry --set environment.start_depth=backward", 2, "the environment has no expert"),
     ("a start that is none", TRAIN + "--set task.name=key_door --set environment.start_depth=backwards", 2, "did you mean backward?"),
     ("an environment that is no program", TRAIN + "--set environment.command=[\"/nowhere\"]", 2, "environment.command begins with /nowhere"),
-    ("an environment that says nothing", TRAIN + "--set environment.command=[\"true\"]", 2, "environment.command (true) does not answer a reset"),
+    ("an environment that says nothing", TRAIN + "--set environment.command=[\"true\"]", 2, "environment.command (true) does not answer a reset as it must"),
     ("a tool misspelt", TRAIN + "--set environment.name=tools --set environment.tools=[\"calculater\"]", 2, "did you mean calculator?"),
     ("tools that no template shows", TRAIN + "--set environment.name=tools --set environment.tools=[\"calculator\"]", 2, "text.template=none does not show tools"),
     ("a verdict that nobody reaches", TRAIN + "--set reward.verifier=episode", 2, "the run has no environment"),

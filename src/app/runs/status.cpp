@@ -161,7 +161,8 @@ ExitCode show(const fs::path& dir) {
     for (const auto& line : slow_verdicts(status)) print_visible("{}\n", line);
     if (const auto said = run::undecided_text(dir, status.value("undecided", std::uint64_t{0}),
                                               status.value("verdicts", std::uint64_t{0}),
-                                              status.value("undecided_reason", ""));
+                                              status.value("undecided_reason", ""),
+                                              status.value("lost", std::uint64_t{0}));
         !said.empty())
       print_visible("undecided   {}\n", said);
     if (const auto said = run::lost_text(dir, status.value("lost", std::uint64_t{0}),
