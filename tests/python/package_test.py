@@ -473,44 +473,6 @@ def metrics_of_a_run_that_writes(harness):
     check(rollcall.open(folder).status.state == "not started", f"{run.status}")
 
 
-def conversations_have_the_words_of_each_turn(harness):
-    folder = harness.work / "doors"
-    talk = sets(
-        task__name="key_door",
-        task__min_level=2,
-        task__max_level=2,
-        task__format_weight=0,
-        train__steps=2,
-        model__max_position_embeddings=128,
-        sampling__max_new_tokens=18,
-        sampling__turn_tokens=6,
-        environment__max_turns=3,
-    )
-    harness.train(folder, *talk)
-    run = rollcall.open(folder).select("train", last_step=1)
-    said = rollcall.turn_texts(run, harness.binary)
-    check(
-        len(said) == len(run.turns) > 0 and {turn["step"] for turn in said} == {1},
-        f"{len(said)} texts of {len(run.turns)} turns",
-    )
-    check(
-        [turn["role"] for turn in said]
-        == [("prompt", "policy", "environment")[role] for role in run.turns["role"]],
-        "other turns",
-    )
-    told = [
-        (turn["text"], length)
-        for turn, length in zip(said, run.turns["token_count"])
-        if turn["role"] == "environment"
-    ]
-    check(
-        all(len(text) == length for text, length in told) and len({text for text, _ in told}) > 1,
-        f"not a character for each token: {told[:8]}",
-    )
-    single = rollcall.turn_texts(rollcall.open(run_of(harness)), harness.binary)
-    check(single == [], f"single answers are no conversations: {single[:2]}")
-
-
 main(
     schema_is_that_of_the_reference,
     tables_are_what_the_program_says,
@@ -521,5 +483,4 @@ main(
     a_file_that_ends_hdf5_does_not_end_python,
     names_and_packages_that_are_not_there,
     metrics_of_a_run_that_writes,
-    conversations_have_the_words_of_each_turn,
 )
