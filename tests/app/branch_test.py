@@ -72,6 +72,7 @@ def wrong_branches_are_refused(harness):
     for words, says in ((["--from", run], "needs a folder for the branch"),
                         (["--from", f"{run}@3", *there], "train_000004"),  # one that there is
                         (["--from", f"{run}@4", *sets(run__dir=edited)], "already holds a run"),
+                        (["--from", f"{run}@3", *there], "(done_000005 is of the same step as train_000005, after the last evaluation)"),
                         (["--from", harness.work, *there], "names no run"),
                         (["--from", f"{run}@4", *there, *sets(train__steps=4)], "train_000004 has done 4"),
                         (["--from", f"{run}/checkpoints/train_000004/", *there, *sets(train__steps=4)], "train_000004 has done 4"),

@@ -19,6 +19,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace rollcall::run {
 namespace fs = std::filesystem;
@@ -201,6 +202,21 @@ std::string without_last_slash(std::string reference) {
   return reference;
 }
 
+/// Says of each checkpoint at the end of a run that it is of the same step as another one; empty
+/// where there is none.
+std::string ends_among(const std::vector<std::string>& names) {
+  constexpr std::string_view kEnd = "done_";
+  std::string text;
+  for (const auto& name : names) {
+    if (!name.starts_with(kEnd)) continue;
+    const std::string other = "train_" + name.substr(kEnd.size());
+    if (std::find(names.begin(), names.end(), other) != names.end())
+      text +=
+          fmt::format(" ({} is of the same step as {}, after the last evaluation)", name, other);
+  }
+  return text;
+}
+
 }  // namespace
 
 fs::path run_of(const std::string& reference) {
@@ -245,9 +261,10 @@ fs::path checkpoint_folder(const std::string& given) {
       !names.empty(), fmt::format("{} holds no checkpoint and no config.json", dir.string()),
       "there are no weights to read",
       "name a run folder with a finished checkpoint, or a folder with config.json and model.safetensors");
-  require(newest, fmt::format("{} has no checkpoint {}", dir.string(), name),
-          "only kept checkpoints can be used",
-          suggest_name(name, names) + "; checkpoint.keep_every keeps more of them");
+  require(
+      newest, fmt::format("{} has no checkpoint {}", dir.string(), name),
+      "only kept checkpoints can be used",
+      suggest_name(name, names) + ends_among(names) + "; checkpoint.keep_every keeps more of them");
   return verified(dir / "checkpoints" / names.back());
 }
 
