@@ -34,7 +34,8 @@ void take_recorded(RunConfig& config, Faults& faults) {
   const auto recorded = recorded_settings(config.run.dir);
   if (!recorded) return;
   if (!faults.check({}, [&] { config = as_begun(config, *recorded); })) return;
-  faults.check({"train.steps"}, [&] { check_steps(config, steps_done(config.run.dir)); });
+  const std::int64_t done = steps_done(config.run.dir);
+  faults.check({"train.steps"}, [&] { check_steps(config, done); });
   faults.check({}, [&] { check_same_settings(with_recorded_texts(config, *recorded), *recorded); });
 }
 
