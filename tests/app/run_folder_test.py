@@ -144,8 +144,8 @@ def what_the_folder_refuses_is_told_before_the_data_are_read(harness):
     """The file of questions is gone, which no message says: settings, folder and checkpoint are enough for all of these."""
     folder, questions = harness.work / "early", harness.work / "early.jsonl"
     write_questions(questions, QUESTIONS["here"])
-    words = [*OWN_FILE, *sets(task__file=questions, run__log_level="info")]
-    _, _, err, _ = harness.run("train", harness.tiny, *words, *sets(run__dir=folder, train__steps=2))
+    words = [*OWN_FILE, *sets(task__file=questions)]
+    _, _, err, _ = harness.run("train", harness.tiny, *words, *sets(run__dir=folder, train__steps=2, run__log_level="info"))
     check("2 supervised steps come first" in err, err)
     for again in (["--resume", folder / "config.toml", *sets(train__steps=3)], ["--from", folder, *sets(run__dir=harness.work / "early_branch", train__steps=4)]):
         code, out, err, _ = harness.run("train", *again, *sets(run__log_level="info"))
@@ -155,9 +155,9 @@ def what_the_folder_refuses_is_told_before_the_data_are_read(harness):
     below.write_text("")
     early = [harness.tiny, *words, *sets(train__steps=5)]
     for wrong, says in (([*early, "--resume", *sets(run__dir=folder, train__lr=0.5, sampling__temperature=0.7)], ["train.lr is 0.5", "sampling.temperature is 0.7", "as checkpoint train_000003 records"]),
-                        ([*early, "--resume", *sets(run__dir=folder, train__steps=1, train__lr=0.5)], ["2 mistakes", "train.lr is 0.5", "has done 3"]),
+                        ([*early, "--resume", *sets(run__dir=folder, train__steps=1, train__lr=0.5)], ["mistakes, one a line", "train.lr is 0.5", "has done 3"]),
                         ([*early, *sets(run__dir=below / "run")], [f"cannot create run.dir {below / 'run'}: Not a directory"]),
-                        ([*early, *sets(run__dir=folder, environment__name="tool", teacher__model="x")], ["3 mistakes", "already holds a run", "environment.name", "teacher.model is set"]),
+                        ([*early, *sets(run__dir=folder, environment__name="tool", teacher__model="x")], ["mistakes, one a line", "already holds a run", "environment.name", "teacher.model is set"]),
                         (["--from", folder, *sets(train__steps=5)], ["needs a folder for the branch"]),
                         (["--from", folder, *sets(run__dir=harness.work / "later", train__steps=2)], ["has done 3"])):
         code, out, err, _ = harness.run("train", *wrong)
