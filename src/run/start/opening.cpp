@@ -27,7 +27,6 @@
 #include "run/start/on_policy.hpp"
 #include "run/start/programs.hpp"
 #include "run/start/resume_checks.hpp"
-#include "run/start/resumed_archive.hpp"
 #include "run/start/start_checks.hpp"
 #include "run/start/unreached.hpp"
 #include "run/step/archived_steps.hpp"

@@ -1,8 +1,12 @@
-// What a resume may not change, looked at before the data are read and a grader is started.
+// Checks before a resumed run trains: what it may not change, before the data are read and a grader
+// is started, and its archive, whose damage would otherwise be found at the end of the run.
 #pragma once
 
 #include "base/errors/faults.hpp"
 #include "core/run_config.hpp"
+#include "run/checkpoint/coordinator_state.hpp"
+
+#include <filesystem>
 
 namespace rollcall::run {
 
@@ -11,5 +15,15 @@ namespace rollcall::run {
 /// or was started with other settings. Settings that a start takes from rows and model files are
 /// compared again when those have been read. Throws StorageError.
 void take_recorded(RunConfig& config, Faults& faults);
+
+/// Throws StorageError where a file that the manifest or the checkpoint's state names is missing or
+/// has a different size. Contents are not read, because an archive may be large. Throws ConfigError
+/// where the archive holds train steps beyond train.steps: a newer checkpoint, which is damaged or
+/// gone, has done them.
+void check_archive(const RunConfig& config, const CoordinatorState& state);
+
+/// Throws StorageError where a run without a checkpoint has packed steps: a checkpoint came before
+/// them, and it is gone.
+void require_checkpoint_of_archive(const std::filesystem::path& run_dir);
 
 }  // namespace rollcall::run
