@@ -4,8 +4,9 @@
 #include "base/text/json.hpp"
 #include "core/rollout.hpp"
 
-#include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace rollcall::app::archive {
 
@@ -16,8 +17,9 @@ std::string name_of(FinishReason finish);
 /// for a group of the task without one.
 std::string origin_text(const Group& group);
 /// The turns of a conversation with what was said and what the environment made of it; empty where
-/// nothing is known of turns.
-std::string turns_text(const Rollout& rollout);
+/// nothing is known of turns. `texts`: one for each turn, or nothing.
+std::string turns_text(const Rollout& rollout,
+                       const std::vector<std::optional<std::string>>& texts);
 
 /// Adds to a line of `archive export` what the group was made of, where it is not the task's, and
 /// how the rollout began, where that was not as its prompt ends.
