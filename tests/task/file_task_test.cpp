@@ -264,6 +264,28 @@ TEST(FileTask, DottedNamesReachIntoObjectsAndTheirTexts) {
       << message_of(section);
 }
 
+TEST(FileTask, WhatIsNoTextIsRefusedWithItsLine) {
+  const TemporaryFolder folder;
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"prompt": [{"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "image", "image": "x.png"}]}], "answer": "1"})",
+       "m.jsonl:1: part 2 of message 1 holds image"},
+      {R"({"prompt": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}], "answer": "1"})",
+       "holds image_url"},
+      {R"({"prompt": [{"role": "user", "content": "<image>hi"}], "images": ["x.png"], "answer": "1"})",
+       "the text has the mark <image>"},
+      {R"({"question": "<image>hi", "image": "x.png", "answer": "1"})", "\"image\""},
+      {R"({"prompt": [{"role": "user", "content": " "}], "answer": "1"})",
+       "message 1, of the user, has no text"},
+      {R"({"prompt": [{"role": "usr", "content": "a"}], "answer": "1"})",
+       "message 1 has the unknown role \"usr\""},
+      {R"({"prompt": [{"role": "system", "content": "only"}], "answer": "1"})",
+       "\"prompt\" is a system message alone"}};
+  for (const auto& [row, said] : cases) {
+    const std::string message = message_of(section_of(folder.write("m.jsonl", row)));
+    EXPECT_NE(message.find(said), std::string::npos) << row << ": " << message;
+  }
+}
+
 TEST(FileTask, PromptsThatEndWithTheAssistantAreNamed) {
   const TemporaryFolder folder;
   const std::string messages =
