@@ -35,7 +35,7 @@ void serialize(A& ar, rollcall::run::Exhibit& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::run::Specimen& v, unsigned) {
-  ar& v.id& v.level& v.right_number& v.wrong_number& v.right& v.wrong& v.exhibits;
+  ar& v.id& v.level& v.right_number& v.wrong_number& v.right& v.wrong& v.exhibits& v.cut;
 }
 template <class A>
 void serialize(A& ar, rollcall::run::GradedPart& v, unsigned) {

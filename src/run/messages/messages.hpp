@@ -141,6 +141,7 @@ struct Specimen {
   std::uint64_t right_number = kNone, wrong_number = kNone;
   std::string right{}, wrong{};
   std::vector<Exhibit> exhibits{};  ///< ascending by sample; only in a run that shows them
+  std::uint32_t cut = 0;            ///< answers that would be exhibits, had no limit cut them
 };
 
 /// A shard with its verdicts on its way to the aggregator, the rank that stores it
