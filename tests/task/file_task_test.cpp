@@ -144,6 +144,27 @@ TEST(FileTask, AQuestionOfTwoFilesCountsOnce) {
       << message;
 }
 
+TEST(FileTask, WhiteSpaceAndUnicodeFormMakeNoOtherQuestion) {
+  const TemporaryFolder folder;
+  const auto asked = [](const std::string& question) {
+    return R"({"question": ")" + question + R"(", "answer": "1"})" + "\n";
+  };
+  const std::string composed = "caf\\u00e9", parts = "cafe\\u0301";
+  const auto file =
+      folder.write("alike.jsonl", asked("a") + asked("a ") + asked(composed) + asked(parts) +
+                                      asked("\\ta") + asked("cafe") + asked("a b"));
+  RowTally tally;
+  TaskSection section = section_of(file);
+  const PromptSet set = read_rows(section, &tally);
+  ASSERT_EQ(set.train.size(), 4U);
+  EXPECT_EQ(set.train[0].text, "a\n") << "a question is asked as the first of its rows has it";
+  EXPECT_EQ(set.train[1].text, "caf\xc3\xa9\n");
+  EXPECT_EQ(tally.dropped.at("repeated"), 3U);
+  expect_whole(tally, set);
+  section.heldout_file = folder.write("heldout.jsonl", asked(" a b") + asked(parts));
+  EXPECT_EQ(read_rows(section).train.size(), 2U) << "what is held out is not trained on";
+}
+
 TEST(FileTask, MistakesInAllFilesAreReportedTogether) {
   const TemporaryFolder folder;
   const auto a = folder.write("a.jsonl", rows("a", 3) + "{\n"),
