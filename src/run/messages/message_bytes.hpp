@@ -26,7 +26,7 @@ void serialize(A& ar, rollcall::run::SlowVerdict& v, unsigned) {
 template <class A>
 void serialize(A& ar, rollcall::run::VerdictFacts& v, unsigned) {
   ar& v.seconds& v.repeated& v.undecided& v.ended& v.slowest& v.reason& v.causes;
-  ar& v.settled& v.lost& v.lost_reason;
+  ar& v.settled& v.lost& v.lost_reason& v.wrong;
   ar& v.judged& v.judged_known& v.judged_undecided& v.judging_s;
 }
 template <class A>
