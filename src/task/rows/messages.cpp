@@ -51,11 +51,10 @@ void refuse_media(const Json& object, const std::string& what, const Line& line)
   for (const auto& [key, value] : object.items()) {
     const bool is_type =
         key == "type" && value.is_string() && names_medium(value.get_ref<const std::string&>());
-    line.require_that(
-        !is_type && (!names_medium(key) || !is_medium(value)),
-        fmt::format("{} holds {}", what,
-                    visible(brief(is_type ? value.get<std::string>() : std::string(key), 40))),
-        kWhyNoMedia, "remove the line");
+    if (!is_type && (!names_medium(key) || !is_medium(value))) continue;
+    const std::string medium = is_type ? value.get<std::string>() : std::string(key);
+    line.require_that(false, fmt::format("{} holds {}", what, visible(brief(medium, 40))),
+                      kWhyNoMedia, "remove the line");
   }
 }
 
@@ -75,8 +74,9 @@ void check_parts(const Json& content, std::size_t message, bool is_of_tool, cons
 
 void check_role(const Json& item, std::size_t message, const Line& line) {
   const auto& role = item["role"].get_ref<const std::string&>();
+  if (std::find(roles().begin(), roles().end(), role) != roles().end()) return;
   line.require_that(
-      std::find(roles().begin(), roles().end(), role) != roles().end(),
+      false,
       fmt::format("message {} has the unknown role \"{}\"", message, visible(brief(role, 40))),
       "chat templates drop such a message, or show it in a form that no model knows",
       suggest_name(role, roles()));
