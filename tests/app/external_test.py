@@ -220,8 +220,8 @@ for line in sys.stdin:
 ''')
     path.chmod(0o755)
 
-    def run(mode):
-        return harness.run("train", harness.tiny, "--set", f"run.dir={harness.work / ('long_' + mode)}", *TALK, *sets(environment__command=json.dumps([str(path), mode])))
+    def run(mode, *settings):
+        return harness.run("train", harness.tiny, "--set", f"run.dir={harness.work / ('long_' + mode)}", *TALK, *sets(environment__command=json.dumps([str(path), mode])), *settings)
 
     code, _, err, _ = run("start")
     check(code == 2 and "environment.command begins a conversation with 500 bytes" in err and "128 positions" in err, f"{code}\n{err}")
@@ -233,6 +233,10 @@ for line in sys.stdin:
     check(code == 0 and len(rows) == 3, f"{code}\n{err}")
     check((told in err) == any(row["turns/no_room_ratio"] > 0 for row in rows), err)
     check(told in err or "asked the environment nothing" in err, err)
+    code, _, err, _ = run("never", *sets(sft__steps=0, sampling__turn_tokens=1))
+    first = metrics(harness.work / "long_never")[0]
+    all_cut = first["turns/mean"] == 1 and first["response_length/clip_ratio"] == 1
+    check(code == 0 and ("step 1 asked the environment nothing: sampling.turn_tokens (1) cut the first turn of all 16 conversations" in err) == all_cut, f"{first}\n{err}")
 
 
 main(failures_cost_their_own_rollouts, lost_conversations_are_not_rescored, kept_states_and_many_processes, what_a_process_kept_is_told_again, killed_after_a_loss, in_the_sandbox, all_lost_says_where_to_look, texts_that_do_not_fit)
