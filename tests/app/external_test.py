@@ -231,8 +231,7 @@ for line in sys.stdin:
     rows = [row for row in metrics(harness.work / "long_step") if "turns/no_room_ratio" in row]
     told = "conversations ended at a text of the environment that left the policy no room"
     check(code == 0 and len(rows) == 3, f"{code}\n{err}")
-    check((told in err) == any(row["turns/no_room_ratio"] > 0 for row in rows), err)
-    check(told in err or "asked the environment nothing" in err, err)
+    check(told in err and any(row["turns/no_room_ratio"] > 0 for row in rows), err)
     code, _, err, _ = run("never", *sets(sft__steps=0, sampling__turn_tokens=1))
     first = metrics(harness.work / "long_never")[0]
     all_cut = first["turns/mean"] == 1 and first["response_length/clip_ratio"] == 1
