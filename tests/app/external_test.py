@@ -232,4 +232,35 @@ for line in sys.stdin:
         check(code == 2 and f"does not answer a {op} as it must" in err and said in err, f"{keys} in a {op}: {code}\n{err}")
 
 
-main(failures_cost_their_own_rollouts, lost_conversations_are_not_rescored, kept_states_and_many_processes, what_a_process_kept_is_told_again, killed_after_a_loss, in_the_sandbox, all_lost_says_where_to_look, answers_that_mean_something_else_are_refused_at_the_start)
+def texts_that_do_not_fit(harness):
+    """A first text beyond the model's positions is refused where it is tried and loses its conversation later; a long answer is told and counted."""
+    path = harness.work / "long.py"
+    path.write_text(f"#!{sys.executable} -IS\n" + '''import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["op"] == "close": continue
+    tried, begins = asked["id"].startswith("try/"), asked["op"] == "reset"
+    long = sys.argv[1] == "start" or (sys.argv[1] == "later" and begins and not tried) or (sys.argv[1] == "step" and not begins)
+    print(json.dumps({"id": asked["id"], "state": 0, "text": "x" * 500 if long else "go on"}), flush=True)
+''')
+    path.chmod(0o755)
+
+    def run(mode, *settings):
+        return harness.run("train", harness.tiny, "--set", f"run.dir={harness.work / ('long_' + mode)}", *TALK, *sets(environment__command=json.dumps([str(path), mode])), *settings)
+
+    code, _, err, _ = run("start")
+    check(code == 2 and "environment.command begins a conversation with 500 bytes" in err and "128 positions" in err, f"{code}\n{err}")
+    code, _, err, _ = run("later")
+    check(code == 3 and "with its first text the prompt has" in err, f"{code}\n{err}")
+    code, _, err, _ = run("step")
+    rows = [row for row in metrics(harness.work / "long_step") if "turns/no_room_ratio" in row]
+    told = "conversations ended at a text of the environment that left the policy no room"
+    check(code == 0 and len(rows) == 3, f"{code}\n{err}")
+    check(told in err and any(row["turns/no_room_ratio"] > 0 for row in rows), err)
+    code, _, err, _ = run("never", *sets(sft__steps=0, sampling__turn_tokens=1))
+    first = metrics(harness.work / "long_never")[0]
+    all_cut = first["turns/mean"] == 1 and first["response_length/clip_ratio"] == 1
+    check(code == 0 and ("step 1 asked the environment nothing: sampling.turn_tokens (1) cut the first turn of all 16 conversations" in err) == all_cut, f"{first}\n{err}")
+
+
+main(failures_cost_their_own_rollouts, lost_conversations_are_not_rescored, kept_states_and_many_processes, what_a_process_kept_is_told_again, killed_after_a_loss, in_the_sandbox, all_lost_says_where_to_look, answers_that_mean_something_else_are_refused_at_the_start, texts_that_do_not_fit)

@@ -24,8 +24,8 @@ Answer await(Partner& partner, const Talk& talk) {
 
 }  // namespace
 
-void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt& prompt,
-                 const Prompt* helped) {
+std::string try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt& prompt,
+                        const Prompt* helped) {
   const EnvironmentSection& section = config.environment;
   if (!section.sandbox) (void)spawner.end(spawner.start(section.command).pid);
   RunConfig alone = config;
@@ -62,6 +62,7 @@ void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt
   };
   Answer answer = await(*partner, talk);
   demand(answer, "reset", wrong_start(answer));
+  std::string first = answer.text;
   if (helped != nullptr) {
     Talk other = talk;
     other.id = "try/0/0/0/1", other.prompt = helped;
@@ -84,6 +85,7 @@ void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt
   answer = await(*partner, talk);
   if (answer.loss != Loss::told) demand(answer, "step", "");
   partner->close(talk);
+  return first;
 }
 
 }  // namespace rollcall::environment
