@@ -97,7 +97,7 @@ TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would w
           "[\"x\"]",      "x",      "byte",         "single",    "debug",  "stop",      "newest",
           "current",      "wrong",  "reward_model", "correct",   "nccl",   "verifier",  "kept",
           "by_row",       "linear", "tool",         "row",       "prompt", "beginning", "pool",
-          "every",        "parent", "reason",       "own_group", "drop"}) {
+          "every",        "parent", "reason",       "own_group", "drop",   "backward",  "0.25"}) {
       most = std::max(most, changed_lines(key + "=" + value));
     }
     EXPECT_EQ(most, 1) << key;

@@ -31,6 +31,7 @@ while read -r line; do
       printf '%s\n%s\n' "$a" "$a" ;;
     *'"action":"other"'*) printf '{"id":"train/9/9/9/9","state":%s,"text":"heard"}\n' "$1" ;;
     *'"action":"first"'*) printf '{"id":"%s","turn":0,"state":%s,"text":"heard"}\n' "$id" "$1" ;;
+    *'"op":"reset"'*) printf '{"id":"%s","state":%s,"text":"heard"}\n' "$id" "$1" ;;
     *'"action":"end"'*) printf '{"id":"%s","done":true}\n' "$id" ;;
     *'"action":"number"'*) printf '{"id":"%s","state":%s,"text":"%s"}\n' "$id" "$1" $$ ;;
     *) printf '{"id":"%s","state":%s,"text":"heard","reward":1}\n' "$id" "$1" ;;

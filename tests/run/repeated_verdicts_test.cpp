@@ -1,6 +1,7 @@
 // A verdict that a clock may have ended is repeated from what was stored, whether a command or the
 // sandbox gave it, and nothing else is. Answers that nothing can judge are not graded.
 #include "run/scoring/repeated_verdicts.hpp"
+#include "run/scoring/conversation_score.hpp"
 
 #include "core/derived_prompt.hpp"
 #include "io/archive.hpp"
@@ -123,9 +124,10 @@ TEST(RepeatedVerdicts, StandInPlaceOfNoEnvironment) {
   const GradedShard judged = std::move(open).close();
   EXPECT_EQ(judged.scores.scores[0][0].reason, "it died");
   EXPECT_EQ(judged.facts.repeated, 0U);
-  EXPECT_EQ(judged.facts.settled, 1U);
-  std::uint64_t all = 0;
-  for (const auto& group : judged.scores.scores) all += group.size();
+  std::uint64_t settled = 0, all = 0;
+  for (const auto& group : s.sample.shard.groups)
+    for (const Rollout& rollout : group.rollouts) settled += is_settled(rollout) ? 1 : 0, ++all;
+  EXPECT_EQ(judged.facts.settled, settled);
   EXPECT_EQ(count_of(judged.facts), all) << "every verdict is counted once";
 }
 
