@@ -1,13 +1,13 @@
 // A verdict that a clock may have ended is repeated from what was stored, whether a command or the
 // sandbox gave it, and nothing else is. Answers that nothing can judge are not graded.
 #include "run/scoring/repeated_verdicts.hpp"
-#include "run/scoring/conversation_score.hpp"
 
 #include "core/derived_prompt.hpp"
 #include "io/archive.hpp"
 #include "io/sample_run.hpp"
 #include "run/context/run_context.hpp"
 #include "run/messages/purposes.hpp"
+#include "run/scoring/conversation_score.hpp"
 #include "run/scoring/pending_shard.hpp"
 
 #include <gtest/gtest.h>
