@@ -58,7 +58,8 @@ count=0
 while read -r line; do count=$((count + 1)); last=$line; done
 id=${last#*'"id":"'}; id=${id%%'"'*}
 done=false; test $count -ge 4 && done=true
-printf '{"id":"%s","state":null,"text":"%s","reward":0.5,"done":%s,"correct":%s}\\n' "$id" "$count" $done $done
+reward=0.5; test $count -eq 1 && reward=0
+printf '{"id":"%s","state":null,"text":"%s","reward":%s,"done":%s,"correct":%s}\\n' "$id" "$count" $reward $done $done
 '''
 
 
