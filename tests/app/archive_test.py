@@ -65,7 +65,7 @@ def conversations_are_shown_and_exported(harness):
     check(0 < len(told) < len(lines) and {line["finish"] for line in lines} == {"stop", "length", "turns", "lost"}, f"{len(told)} of {len(lines)}")
     check(all("tokens" not in turn and len(turn["state"]) == 16 for line in told for turn in line["turns"]), f"{told[0]}")
     for line, more in zip(lines, with_tokens):
-        kept = [{key: value for key, value in turn.items() if key in ("role", "reward", "components", "state", "action", "flags", "kind", "seat", "reason")} for turn in more["turns"]]
+        kept = [{key: value for key, value in turn.items() if key in ("role", "text", "reward", "components", "state", "action", "flags", "kind", "seat", "reason")} for turn in more["turns"]]
         check(("turns" not in line and all("flags" not in turn for turn in kept)) or line["turns"] == kept, f"{line}\n{more}")
     flags = {flag for line in told for turn in line["turns"] for flag in turn["flags"]}
     check(flags == {"invalid", "void", "error", "patched", "repeated", "decided", "correct", "ended", "by_clock"}, f"{flags}")
