@@ -25,7 +25,7 @@
 namespace rollcall::run {
 namespace {
 
-/// Most tokens of a rollout after its prompt.
+/// The largest number of tokens that a rollout can have after its prompt.
 std::int64_t longest_answer(const RunContext& context) {
   return sizing::answer_tokens(context.config, context.models.policy.max_position_embeddings, 0);
 }

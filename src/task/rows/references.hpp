@@ -45,7 +45,7 @@ text::Conversation asks_choice(const FileRow& row);
 text::Conversation asks_countdown(const FileRow& row);
 /// A function to write, and the tests that it has to pass.
 text::Conversation asks_function(const FileRow& row);
-/// A function whose head is given.
+/// Asks to complete a function from its signature.
 text::Conversation asks_completion(const FileRow& row);
 /// A program that reads input and prints output.
 text::Conversation asks_program(const FileRow& row);

@@ -333,8 +333,8 @@ class Search {
     return next;
   }
 
-  /// What the template puts before a message that comes twice in a row, without what it puts after
-  /// a message. `twice` has the message once, at its end.
+  /// The text that the template puts before the second of two equal messages. The text that it puts
+  /// after every message is left out. `twice` has the message once, at its end.
   std::string head_of_second(std::vector<Message> twice) const {
     twice.push_back(twice.back());
     const auto shown = rendered(twice, false);

@@ -12,14 +12,14 @@
 
 namespace rollcall::reward::math {
 
-/// What encloses the current token, where that changes the meaning of a sign.
+/// The brackets and bars around the current token, as far as they change the meaning of a sign.
 struct Enclosure {
   int bars = 0;               ///< within |...|, where the next bar ends the absolute value
   int brackets = 0;           ///< within brackets, which "]" may end
   bool in_condition = false;  ///< within \{x : ...\}, where a colon is not a ratio
 };
 
-/// Which spellings with two meanings were met.
+/// The ambiguous spellings that the answer contains.
 struct Ambiguities {
   bool logarithm = false;    ///< \log without a base
   bool letter_unit = false;  ///< a letter that may be a unit: 5 m

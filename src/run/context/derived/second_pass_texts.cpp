@@ -152,7 +152,7 @@ std::int64_t longest_second_pass(const RunConfig& config, const RunTexts& texts,
   for (const std::string* asked : {&s.refinement, &s.error}) {
     words = std::max(words, texts.format->prompt_tokens(*asked).size());
     if (asked->find("{reference}") == std::string::npos && s.feedback != "reference") continue;
-    // A text has no more tokens than bytes.
+    // Text never has more tokens than bytes.
     for (const Prompt& prompt : texts.prompts.train)
       reference = std::max(reference, prompt.answer.size());
   }
