@@ -1,4 +1,4 @@
-// How long rollouts may become: one answer after a prompt, or a conversation.
+// The largest lengths of rollouts, which are one answer after a prompt or a conversation.
 #pragma once
 
 #include "core/run_config.hpp"
