@@ -49,7 +49,7 @@ class Cursor {
   void advance() { advance_to(token_.end); }
   /// Replaces the current token's words by `words`, their end, which is still to be read.
   void keep_words(std::string words) { token_.text = std::move(words); }
-  /// Each of these advances past the token if it is the current one, and says whether it was.
+  /// Each of these advances past the token if it is the current one, and returns whether it was.
   bool take(std::string_view sign) { return is_sign(sign) && (advance(), true); }
   bool take_command(std::string_view name) { return is_command(name) && (advance(), true); }
   bool take_words(std::string_view words) { return is_words(words) && (advance(), true); }
