@@ -1,12 +1,15 @@
 # rollcall_add_test(NAME SOURCES ... LINK ... [RANKS 1 3 ...] [TIMEOUT s] [LABEL l]): a GoogleTest program.
-# Without RANKS its tests are discovered one by one; with RANKS the program runs whole under MPI, once per count, as NAME/ranks<n>.
+# Without RANKS each of its test suites is a test, NAME/Suite (TestSuites.cmake); with RANKS the
+# program runs whole under MPI, once per count, as NAME/ranks<n>.
 function(rollcall_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;LABEL" "SOURCES;LINK;RANKS;ENVIRONMENT")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "rollcall_add_test(${name}): unknown argument ${arg_UNPARSED_ARGUMENTS}")
   endif()
-  if(NOT arg_TIMEOUT)
+  if(NOT arg_TIMEOUT AND arg_RANKS)
     set(arg_TIMEOUT 120)  # a deadlock is a failure
+  elseif(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)  # of a whole suite
   endif()
   string(REPLACE "/" "_" target "test_${name}")
   add_executable(${target} ${arg_SOURCES})
@@ -24,12 +27,19 @@ function(rollcall_add_test name)
     endforeach()
   else()
     target_link_libraries(${target} PRIVATE GTest::gtest_main)
-    include(GoogleTest)
     if(NOT arg_LABEL)
       set(arg_LABEL unit)
     endif()
-    gtest_discover_tests(${target} TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
-      PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${arg_ENVIRONMENT}")
+    set(suites "${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake")
+    file(GENERATE OUTPUT "${suites}" CONTENT "set(program [==[$<TARGET_FILE:${target}>]==])
+set(folder [==[${CMAKE_CURRENT_BINARY_DIR}]==])
+set(prefix [==[${name}/]==])
+set(label [==[${arg_LABEL}]==])
+set(timeout [==[${arg_TIMEOUT}]==])
+set(environment [==[${arg_ENVIRONMENT}]==])
+include([==[${PROJECT_SOURCE_DIR}/cmake/TestSuites.cmake]==])
+")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${suites}")
   endif()
 endfunction()
 

@@ -63,6 +63,11 @@ void check_environment(const RunConfig& c, Faults& faults) {
   std::vector<std::string> taken = c.reward.components;
   if (!c.judge.model.empty()) taken.push_back(c.judge.component);
   check_components("environment.components", e.components, taken, faults);
+  const std::set<std::string> kinds(e.kinds.begin(), e.kinds.end());
+  faults.need({"environment.kinds"}, kinds.size() == e.kinds.size() && !kinds.contains(""),
+              fmt::format("environment.kinds is [\"{}\"]", fmt::join(e.kinds, "\", \"")),
+              "an action is of one kind, which is told by its name",
+              "give each kind a name of its own");
   check_tools(e, faults);
   const std::int64_t answer = c.sampling.max_new_tokens;
   faults.need({"environment.max_tokens", "sampling.max_new_tokens"},

@@ -92,6 +92,8 @@ void bind_environment(ConfigSchema& s, EnvironmentSection& e) {
          "program and arguments that the policy talks with, JSON lines in and out; empty: none");
   s.bind("environment.components", &e.components,
          "components of the reward that the command reports");
+  s.bind("environment.kinds", &e.kinds,
+         "names of the kinds of actions that the command tells apart; they are numbered from 1");
   s.bind("environment.tools", &e.tools, "environment.name = tools: the tools that may be called");
   s.bind("environment.index", &e.index, "file of lines that the tool search looks through");
   s.bind("environment.role", &e.role,

@@ -324,6 +324,7 @@ struct EnvironmentSection {
   std::string name;                     ///< a row of environment/environments.cpp, or tools
   std::vector<std::string> command;     ///< program and arguments that answer lines of JSON
   std::vector<std::string> components;  ///< names of the components that the program reports
+  std::vector<std::string> kinds;       ///< names of the kinds of actions 1, 2, ... of the program
   std::vector<std::string> tools;       ///< rows of environment/tools.cpp, for the name tools
   std::string index;                    ///< file of lines that the tool `search` looks through
   std::string role = "auto";    ///< auto | user | tool: the role of what it says in the chat; auto:

@@ -92,16 +92,16 @@ at::Tensor Step::spread(bool population) const {
   return shape.over_rollouts(at::where(size > 1, deviation, 1.0));
 }
 
-at::Tensor Step::turn_reward(const at::Tensor& of_rollouts) const {
-  at::Tensor paid = of_rollouts;
+at::Tensor Step::turn_reward() const {
+  at::Tensor paid = reward;
   if (turns.turns > shape.rollouts) {
     const auto by_turn = columns.named.find(column::turn_reward);
-    const bool known = by_turn != columns.named.end();
-    expect(!known || is_column(by_turn->second, turns.turns, at::kDouble),
+    const bool counts = by_turn != columns.named.end() && !turns.replaced;
+    expect(!counts || is_column(by_turn->second, turns.turns, at::kDouble),
            "column turn/reward is [K] float64");
-    paid = at::where(turns.ends(),
-                     turns.over_turns(known ? of_rollouts - columns.reward : of_rollouts), 0.0);
-    if (known) paid = by_turn->second + paid;
+    paid =
+        at::where(turns.ends(), turns.over_turns(counts ? reward - columns.reward : reward), 0.0);
+    if (counts) paid = by_turn->second + paid;
   }
   return turns.paid.defined() ? paid + turns.paid : paid;
 }

@@ -40,7 +40,8 @@ at::Tensor differing(const at::Tensor& a, const at::Tensor& b);
 /// The turns of a step, with the rewards that reward pieces give to single turns.
 struct PaidTurns : TurnShape {
   using TurnShape::TurnShape;
-  at::Tensor paid;  ///< [K] in addition to Step::reward; undefined: nothing
+  at::Tensor paid;        ///< [K] in addition to Step::reward; undefined: nothing
+  bool replaced = false;  ///< a reward piece replaced the environment's rewards for turns
 };
 
 /// The columns of a step, or of a mini-batch of it, and what the pieces derive from them. It is
@@ -79,10 +80,8 @@ class Step {
 
   /// [K] the reward of each turn. The turns of a rollout sum to `reward` plus their `turns.paid`.
   /// Changes that reward pieces make to a rollout's reward count at its last turn. If the step has
-  /// no column turn/reward, the whole reward does.
-  at::Tensor turn_reward() const { return turn_reward(reward); }
-  /// [K] the same if rollouts are paid `of_rollouts`, [B], in place of `reward`.
-  at::Tensor turn_reward(const at::Tensor& of_rollouts) const;
+  /// no column turn/reward, or if `turns.replaced` is set, the whole reward does.
+  at::Tensor turn_reward() const;
   /// The sampler's token limit. Throws ConfigError when the sampler states none.
   double horizon() const;
   /// Throws ConfigError when the step does not carry the column.

@@ -140,8 +140,9 @@ void check_read(const Choice& choice, const Recipe& recipe, const Knobs& knobs, 
 /// Refuses reward pieces whose payment another piece replaces, ignores or misreads.
 void check_pay(const Choice& choice, const Knobs& knobs, Faults& faults) {
   const auto rewards = names_of(choice, Family::reward);
-  auto paying = with_effect(rewards, Effect::changes),
-       replacing = with_effect(rewards, Effect::replaces);
+  std::vector<std::string> paying;
+  for (const Effect effect : {Effect::changes, Effect::pays_turns, Effect::replaces})
+    for (const auto& reward : with_effect(rewards, effect)) paying.push_back(reward);
   const Faults::Keys keys{key_of(Family::reward), key_of(Family::advantage),
                           key_of(Family::surrogate), "objective.knobs."};
   for (std::size_t i = 1; i < rewards.size(); ++i) {
@@ -154,7 +155,6 @@ void check_pay(const Choice& choice, const Knobs& knobs, Faults& faults) {
                 fmt::format("what {} makes of it would be lost", fmt::join(erased, " and ")),
                 fmt::format("name {} first", rewards[i]));
   }
-  paying.insert(paying.end(), replacing.begin(), replacing.end());
   if (paying.empty()) return;
   const std::string named =
       fmt::format("objective.pieces.reward holds {}", fmt::join(paying, ", "));

@@ -85,7 +85,7 @@ void Objective::Prepared::take(OfStep of) {
   const auto of_tokens = [&](const at::Tensor& column) {
     return column.defined() ? column.index_select(0, tokens) : column;
   };
-  step.of_step = &whole;
+  step.of_step = &whole, step.turns.replaced = whole.turns.replaced;
   if (whole.turns.paid.defined())
     step.turns.paid = whole.turns.paid.masked_select(at::isin(whole.turns.rollout, rollouts));
   step.reward = of_rollouts(whole.reward), step.token_reward = of_tokens(whole.token_reward);
@@ -212,6 +212,7 @@ void shape_rewards(const Objective::Resolved& resolved, Objective::Prepared& pre
       prepared.shaping.emplace_back(name, shaped.reward - step.reward), step.reward = shaped.reward;
     step.token_reward = plus(step.token_reward, shaped.token_reward);
     step.turns.paid = plus(step.turns.paid, shaped.turn_reward);
+    step.turns.replaced = step.turns.replaced || replaces_turns(name, shaped);
     prepared.remember(shaped.statistics);
   }
 }

@@ -17,6 +17,9 @@ struct ShapedReward {
   at::Tensor token_reward;  ///< [N] added to Step::token_reward; undefined: nothing
   std::map<std::string, double> statistics;
   at::Tensor turn_reward{};  ///< [K] added to PaidTurns::paid; undefined: nothing
+  /// With a reward that replaces the earlier one: it is a sum over turns, so that what the
+  /// environment paid for each of them still counts there.
+  bool keeps_turns = false;
 };
 
 struct Advantage {

@@ -480,7 +480,7 @@ const std::vector<Recipe>& recipes() {
       {"none", "group_norm", "token", "clip", "dependency", "token-mean", "none"}, {},
       "images, the exact divergence of the two distributions, and the paper's own share of tokens"},
     {"subpo", "Submodular Reinforcement Learning: marginal gains of coverage", "arXiv:2307.13372", 2023,
-      {"coverage", "turn_center", "token", "reinforce", "none", "seq-mean-token-sum", "none"}, {{"turn_key", "index"}, {"turn_gamma", "1"}, {"outcome", "zero"}},
+      {"coverage", "turn_center", "token", "reinforce", "none", "seq-mean-token-sum", "none"}, {{"turn_key", "index"}, {"turn_gamma", "1"}, {"turn_centre", "leave_one_out"}, {"outcome", "zero"}},
       "other submodular functions than the count of states, and the natural gradient"},
     {"carl-driving", "CaRL: one reward, times factors for faults", "arXiv:2504.17838", 2025,
       {"components", "gae", "token", "clip", "none", "token-mean", "value"}, {{"combine", "product"}},

@@ -2,6 +2,7 @@
 #include "objective/reward_sight.hpp"
 
 #include "base/errors/error.hpp"
+#include "objective/pieces.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -34,8 +35,7 @@ constexpr Row kRows[] = {
     {"entropy_history", Sight::unheard, Effect::leaves},
     {"few_calls", Sight::rollouts, Effect::replaces},
     {"flawed", Sight::rollouts, Effect::replaces},
-    // it pays turns, and the rollout's reward stays
-    {"gold_gain", Sight::unheard, Effect::changes},
+    {"gold_gain", Sight::unheard, Effect::pays_turns},
     {"gradient_novelty", Sight::update, Effect::replaces},
     {"group_length", Sight::rollouts, Effect::changes},
     {"history_length", Sight::update, Effect::changes},
@@ -70,5 +70,11 @@ const Row& row_of(std::string_view reward) {
 
 Sight sight_of(std::string_view reward) { return row_of(reward).sight; }
 Effect effect_of(std::string_view reward) { return row_of(reward).effect; }
+
+bool replaces_turns(std::string_view reward, const ShapedReward& shaped) {
+  const Effect effect = effect_of(reward);
+  return effect == Effect::pays_turns ||
+         (effect == Effect::replaces && shaped.reward.defined() && !shaped.keeps_turns);
+}
 
 }  // namespace rollcall::objective

@@ -45,7 +45,7 @@ for line in sys.stdin:
         if MODE == "kept_once" and number.startswith("train/2/") and turn == 1 and once("died"): os.kill(os.getpid(), signal.SIGKILL)
         right = action == state[1]
         state = [*state, action]
-        reply = {"id": number, "state": state, "text": "" if right else "no", "reward": 0.25 + 0.75 * right, "done": right or turn == 2, "correct": right, "components": {"calm": 0.5}}
+        reply = {"id": number, "state": state, "text": "" if right else "no", "reward": 0.25 + 0.75 * right, "done": right or turn == 2, "correct": right, "components": {"calm": 0.5}, "kind": "last" if turn == 2 else "try", "flags": ["repeated"] if action in state[2:-1] else []}
         if MODE == "kept_liar" and number.startswith("train/2/") and os.path.exists(NOTES + ".died.0"): reply["text"] += "!"
         if MODE == "kept_liar" and number.startswith("train/2/") and turn == 1 and once("died"): os.kill(os.getpid(), signal.SIGKILL)
     if MODE.startswith("kept"): kept[number], reply["state"] = state, None
@@ -69,7 +69,7 @@ def program(harness, mode, notes=None):
         partial.write_text(PROGRAM)
         partial.chmod(0o755)
         partial.rename(path)
-    return sets(environment__command=json.dumps([str(path), mode, str(harness.work / (notes or mode))]), environment__components="calm")
+    return sets(environment__command=json.dumps([str(path), mode, str(harness.work / (notes or mode))]), environment__components="calm", environment__kinds='["try", "last"]')
 
 
 def train(harness, name, *settings, ranks=1, keep=None):
@@ -151,7 +151,14 @@ def kept_states_and_many_processes(harness):
     check(result(one)["policy_sha256"] == result(plain)["policy_sha256"], "kept states give other weights")
     check(bits(many) == bits(one), "64 processes give other bits than one")
     check(lost(plain) == lost(one) == lost(many) == 0, "conversations were lost")
-    check(max(len(rollout["turns"]) for rollout in rollouts_of(harness, plain)) == 7, "no conversation has three turns with their answers")
+    told = rollouts_of(harness, plain)
+    check(max(len(rollout["turns"]) for rollout in told) == 7, "no conversation has three turns with their answers")
+    for rollout in told:
+        said, actions = rollout["completion"].split("\x1e"), [turn for turn in rollout["turns"] if turn["role"] == "policy"]
+        answered = len(actions) - (rollout["finish"] == "length")  # what a limit cut is no action
+        for turn in range(answered):
+            check(actions[turn]["kind"] == (2 if turn == 2 else 1), f"the kind of turn {turn}: {rollout}")
+            check(("repeated" in actions[turn]["flags"]) == (said[turn] in said[:turn]), f"the flags of turn {turn}: {rollout}")
 
 
 def what_a_process_kept_is_told_again(harness):

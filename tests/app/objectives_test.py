@@ -23,8 +23,8 @@ def same_on_three_ranks(harness):
     batches = sets(train__mini_batches=2, train__epochs=2, objective__recipe="kl_cov")
     for name, settings in (("moving", MOVING), ("critic", CRITIC), ("novel", NOVEL), ("large", LARGE), ("batches", batches), ("drawn", DRAWN), *of_the_step):
         one, three = harness.work / f"{name}_1", harness.work / f"{name}_3"
-        harness.train(one, *SMALL, *settings)
-        harness.train(three, *SMALL, *settings, ranks=3)
+        harness.ranks(1).train(one, *SMALL, *settings)
+        harness.ranks(3).train(three, *SMALL, *settings)
         check(result(one)["policy_sha256"] == result(three)["policy_sha256"], f"{name}: 1 and 3 ranks end with other bits")
         rows = [[{key: value for key, value in row.items() if not key.startswith(("timing_s/", "perf/"))} for row in metrics(run)] for run in (one, three)]
         check(rows[0] == rows[1], f"{name}: 1 and 3 ranks report other metrics")
@@ -32,7 +32,7 @@ def same_on_three_ranks(harness):
     check(slowed and all(abs(row["actor/lr"] / row["actor/lr_factor"] - 1e-3) < 1e-9 for row in slowed), f"the objective's factor is not in the rate: {slowed}")
     state = json.loads((harness.work / "baseline_1/checkpoints/train_000004/objective.json").read_text())
     check(state["statistics"].get("reward_mean", 0) > 0, f"no moving baseline is left behind: {state['statistics']}")
-    harness.train(harness.work / "averaged", *SMALL, *DRAWN, *sets(objective__knobs__draws=0, objective__knobs__draw_temperature=1))
+    harness.ranks(1).train(harness.work / "averaged", *SMALL, *DRAWN, *sets(objective__knobs__draws=0, objective__knobs__draw_temperature=1))
     check(result(harness.work / "averaged")["policy_sha256"] != result(harness.work / "drawn_1")["policy_sha256"], "draws change nothing")
     answers = metrics(harness.work / "large_1")[0]
     check(answers["response_length/mean"] * answers["train/rollouts_generated"] > 65536, f"one leaf holds the large step: {answers}")
@@ -41,8 +41,8 @@ def same_on_three_ranks(harness):
 def a_step_is_one_whatever_its_updates(harness):
     """Six updates a step: what is remembered moves once, by all rollouts of the step; their figures are of the step, those of updates are told of all."""
     folder = harness.work / "updates"
-    harness.train(folder, *SMALL, *sets(objective__recipe="reinforce", objective__pieces__surrogate="clip", train__mini_batches=2, train__epochs=3, train__lr=1e-2,
-                                           train__warmup_steps=0))
+    harness.ranks(1).train(folder, *SMALL, *sets(objective__recipe="reinforce", objective__pieces__surrogate="clip", train__mini_batches=2, train__epochs=3, train__lr=1e-2,
+                                                 train__warmup_steps=0))
     lines = [json.loads(line) for line in harness.succeed("archive", "export", folder, "--purpose", "train").splitlines()]
     baseline = 0.0
     for row in metrics(folder):
@@ -61,8 +61,8 @@ def a_step_is_one_whatever_its_updates(harness):
 
 def further_passes_are_named(harness):
     """On policy the columns are the archive's and no pass runs but that of the gradient; each one more is counted under its name, alike on any number of ranks."""
-    harness.train(harness.work / "plain_1", *SMALL)
-    harness.train(harness.work / "later_1", *SMALL, *sets(train__mini_batches=2))
+    harness.ranks(1).train(harness.work / "plain_1", *SMALL)
+    harness.ranks(1).train(harness.work / "later_1", *SMALL, *sets(train__mini_batches=2))
     named = {"drawn": {"draws", "experts", "policy"}, "plain": set(), "moving": {"reference"}, "critic": {"critic", "policy"}, "novel": {"gradients"}, "batches": {"current"}, "later": {"policy"}}
     for name, passes in named.items():
         for row in metrics(harness.work / f"{name}_1"):
@@ -85,8 +85,8 @@ def goes_on_after_a_stop(harness):
     for name, settings, row in (("moving", MOVING, "actor/kl_loss"), ("critic", CRITIC, "critic/grad_norm"), ("novel", NOVEL, "train/gradient_cosine_sq"), ("drawn", DRAWN, "actor/grad_norm")):
         folder, whole = harness.work / f"{name}_halves", harness.work / f"{name}_1"
         half = ["--set" if word == "--set" else word.replace("train.steps=4", "train.steps=2") for word in SMALL]
-        harness.train(folder, *half, *settings)
-        harness.train(folder, "--resume", *SMALL, *settings)
+        harness.ranks(1).train(folder, *half, *settings)
+        harness.ranks(1).train(folder, "--resume", *SMALL, *settings)
         check(result(folder)["policy_sha256"] == result(whole)["policy_sha256"], f"{name}: a run in two halves ends with other bits")
         check([r[row] for r in metrics(folder)] == [r[row] for r in metrics(whole)], f"{name}: {row} differs")
         check(metrics(whole)[-1][row] > 0, f"{name}: {row} is zero, so equal bits say nothing")
@@ -97,7 +97,7 @@ def gradients_do_not_depend_on_leaves(harness):
     alike = set()
     for tokens in (20, 1000):
         folder = harness.work / f"leaves_of_{tokens}"
-        harness.train(folder, *SMALL, *NOVEL, *sets(sft__steps=0, train__steps=1, train__leaf_tokens=tokens))
+        harness.ranks(1).train(folder, *SMALL, *NOVEL, *sets(sft__steps=0, train__steps=1, train__leaf_tokens=tokens))
         alike.add(metrics(folder)[0]["train/gradient_cosine_sq"])
     check(len(alike) == 1 and 0 < alike.pop() < 1, f"mean squared cosines by leaves: {alike}")
 
@@ -113,7 +113,7 @@ def novel_answers_stay(harness):
                 train__steps=60, train__prompts_per_step=8, train__rollouts_per_prompt=8, train__lr=2e-3, checkpoint__every=1000, eval__before="false", eval__after="false")
     change = {}
     for name, settings in (("own", []), ("shuffled", sets(objective__knobs__novelty_control="shuffled")), ("none", sets(objective__knobs__novelty_lambda=0))):
-        harness.train(harness.work / f"novelty_{name}", *task, *NOVEL, *settings)
+        harness.ranks(1).train(harness.work / f"novelty_{name}", *task, *NOVEL, *settings)
         alike = [row["train/gradient_cosine_sq"] for row in metrics(harness.work / f"novelty_{name}")]
         change[name] = statistics.fmean(alike[-10:]) - statistics.fmean(alike[:5])
     check(change["own"] < 0 and min(change["shuffled"], change["none"]) > 0.2, f"change of the mean squared cosine: {change}")
@@ -136,7 +136,7 @@ def models_beside_the_policy_have_its_numerics(harness):
     for name, settings, row in (("reference", sets(objective__pieces__regularizer="kl", objective__knobs__kl_coef=0.5), "actor/kl_loss"),
                                 ("teacher", sets(objective__recipe="vopd", teacher__model=own), "actor/grad_norm")):
         folder = harness.work / f"bf16_{name}"
-        harness.train(folder, *SMALL, *settings, *sets(run__numerics="bf16_sliced8", sft__steps=0, train__steps=1, model__path=own))
+        harness.ranks(1).train(folder, *SMALL, *settings, *sets(run__numerics="bf16_sliced8", sft__steps=0, train__steps=1, model__path=own))
         check(metrics(folder)[0][row] == 0, f"{name}: {row} is {metrics(folder)[0][row]}, not 0")
 
 

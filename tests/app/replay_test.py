@@ -1,8 +1,6 @@
 """What a step's policy did not sample: replayed groups, an expert's answers, greedy baselines, a guide's beginnings; and what it is asked besides. The same bits on any ranks and after a kill, and counted apart."""
 import json
 import shutil
-import signal
-import time
 
 from harness import check, main, metrics, result, sets
 
@@ -31,7 +29,7 @@ def whole(harness, kind):
         harness.succeed("sft", harness.tiny, *sets(run__dir=harness.work / "guide_model", sft__steps=60))
         harness.succeed("export", harness.work / "guide_model", harness.work / "guide_policy")
     if not folder.exists():
-        harness.train(folder, *SMALL, *KINDS[kind])
+        harness.ranks(1).train(folder, *SMALL, *KINDS[kind])
     return folder
 
 
@@ -43,15 +41,15 @@ def same_end(folder, reference):
 def same_on_three_ranks(harness):
     for kind, settings in KINDS.items():
         whole(harness, kind)
-        harness.train(harness.work / f"{kind}_3", *SMALL, *settings, ranks=3)
+        harness.ranks(3).train(harness.work / f"{kind}_3", *SMALL, *settings)
         same_end(harness.work / f"{kind}_3", whole(harness, kind))
 
 
 def differs_from_none(harness):
     """What is added changes the training, so equal bits above say something."""
     plain = harness.work / "plain"
-    harness.train(plain, *SMALL, *sets(objective__recipe="grpo", objective__pieces__weight="importance", objective__pieces__aggregate="token-mean",
-                                       objective__knobs__importance_high=1e9))  # the row dots-rr, which is refused without replay
+    harness.ranks(1).train(plain, *SMALL, *sets(objective__recipe="grpo", objective__pieces__weight="importance", objective__pieces__aggregate="token-mean",
+                                                objective__knobs__importance_high=1e9))  # the row dots-rr, which is refused without replay
     check(result(plain)["policy_sha256"] != result(whole(harness, "uniform"))["policy_sha256"], "replay changes nothing")
     check(result(whole(harness, "chord"))["policy_sha256"] != result(whole(harness, "both"))["policy_sha256"], "replay beside experts changes nothing")
 
@@ -89,7 +87,7 @@ def experts_are_several_teachers(harness):
         file = harness.work / f"teachers_{name}.jsonl"
         file.write_text("".join(json.dumps({"question": f"{a}+{b}", "answer": [way.format(a + b) for way in taken]}) + "\n" for a in range(5) for b in range(5)))
         settings = sets(task__name="file", task__file=file, sft__steps=0, train__steps=4, model__max_position_embeddings=48, sampling__max_new_tokens=16, eval__before="false", eval__after="false")
-        harness.train(harness.work / f"teachers_{name}", *settings, *KINDS["dypo"], ranks=ranks)
+        harness.ranks(ranks).train(harness.work / f"teachers_{name}", *settings, *KINDS["dypo"])
         ends[name] = result(harness.work / f"teachers_{name}")["policy_sha256"]
     check(ends["both"] == ends["both_3"], "another teacher is drawn on three ranks")
     check(len({ends["both"], ends["first"], ends["second"]}) == 3, f"one of two teachers is not heard: {ends}")
@@ -113,7 +111,7 @@ def guided(harness):
     without = {}
     for share, folder in ((None, "rlgf_alone"), (0, "rlgf_share_0")):
         settings = sets(objective__recipe="rlgf") if share is None else [*KINDS["guide"], *sets(guide__share=0)]
-        harness.train(harness.work / folder, *SMALL, *settings)
+        harness.ranks(1).train(harness.work / folder, *SMALL, *settings)
         without[folder] = result(harness.work / folder)["policy_sha256"]
     check(len(set(without.values())) == 1, "a guide with a share of 0 changes the policy")
     check(result(whole(harness, "guide"))["policy_sha256"] not in without.values(), "the guide changes nothing")
@@ -122,7 +120,7 @@ def guided(harness):
 def a_guided_archive_is_trained_from(harness):
     """Its texts hold the guide's beginnings, its policy turns do not."""
     folder = harness.work / "from_guided"
-    harness.train(folder, *SMALL, *KINDS["guide"], "--from-archive", whole(harness, "guide"))
+    harness.ranks(1).train(folder, *SMALL, *KINDS["guide"], "--from-archive", whole(harness, "guide"))
     check(result(folder)["policy_sha256"] == result(whole(harness, "guide"))["policy_sha256"], "training from the archive of a guided run is another training")
 
 
@@ -132,10 +130,10 @@ def probes_are_asked_again(harness):
     rows = metrics(run)
     check(sum(row["probes/steps"] for row in rows) > 50, f"steps: {[row['probes/steps'] for row in rows]}")
     check(all(0 < row["probes/accuracy_mean"] < 1 and 0 < row["probes/confidence_mean"] <= 1 for row in rows if row["probes/steps"] > 0), "what probes found")
-    harness.train(again, *SMALL, *KINDS["probes"], "--from-archive", run)
+    harness.ranks(1).train(again, *SMALL, *KINDS["probes"], "--from-archive", run)
     check(result(again)["policy_sha256"] == result(run)["policy_sha256"], "training from the archive of a probed run is another training")
     check([row["probes/accuracy_mean"] for row in metrics(again)] == [row["probes/accuracy_mean"] for row in rows], "probes find something else")
-    harness.train(plain, *SMALL, *KINDS["probes"], *sets(objective__knobs__shaping=0))
+    harness.ranks(1).train(plain, *SMALL, *KINDS["probes"], *sets(objective__knobs__shaping=0))
     check(result(plain)["policy_sha256"] != result(run)["policy_sha256"], "what probes find changes nothing")
 
 
@@ -166,17 +164,13 @@ def drift_is_that_of_the_previous_answers(harness):
 
 def kill_and_resume(harness, kind, ranks, *rows):
     """Killed without warning after some steps, once or more, and resumed at last on `ranks`: what it takes up again comes from shards and archive."""
-    folder = harness.work / f"{kind}_killed"
-    for number, count in enumerate(rows):
-        job = harness.start("train", harness.tiny, *["--resume"] * (number > 0), *sets(run__dir=folder), *SMALL, *KINDS[kind])
-        while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < count:
-            check(job.poll() is None, f"{kind}: the run ended before it could be killed")
-            time.sleep(0.005)
-        job.send_signal(signal.SIGKILL)
-        job.communicate()
-        check(not (folder / "result.json").exists(), f"{kind}: the kill came after the end")
-    harness.train(folder, *SMALL, *KINDS[kind], "--resume", ranks=ranks)
-    same_end(folder, whole(harness, kind))
+    run, resume = harness.work / f"{kind}_disturbed", []
+    for count in rows:
+        killed = harness.work / f"{kind}_killed_{count}"
+        harness.ranks(1).train(run, *resume, *SMALL, *KINDS[kind], keep={count: killed})
+        run, resume = killed, ["--resume"]
+    harness.ranks(ranks).train(run, *resume, *SMALL, *KINDS[kind])
+    same_end(run, whole(harness, kind))
 
 
 def survives_a_kill(harness):
@@ -189,9 +183,9 @@ def goes_on_after_a_stop(harness):
     flat = sets(train__min_lr_ratio=1)  # another number of steps is another cosine
     halves, reference = harness.work / "halves", harness.work / "flat"
     half = [word.replace(f"train.steps={STEPS}", "train.steps=5") for word in SMALL]
-    harness.train(halves, *half, *KINDS["uniform"], *flat)
-    harness.train(halves, "--resume", *SMALL, *KINDS["uniform"], *flat)
-    harness.train(reference, *SMALL, *KINDS["uniform"], *flat)
+    harness.ranks(1).train(halves, *half, *KINDS["uniform"], *flat)
+    harness.ranks(1).train(halves, "--resume", *SMALL, *KINDS["uniform"], *flat)
+    harness.ranks(1).train(reference, *SMALL, *KINDS["uniform"], *flat)
     same_end(halves, reference)
     check([row.get("replay/ratio_max") for row in metrics(halves)] == [row.get("replay/ratio_max") for row in metrics(reference)], "replay/ratio_max differs")
 

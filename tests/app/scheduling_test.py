@@ -157,7 +157,7 @@ def differing_answers_reach_the_sampler(harness):
     """Scores by diversity alone, which scoring measures: either measure draws other prompts than the outcomes do."""
     def draws(name, *knobs):
         folder = harness.work / f"diverse_{name}"
-        harness.train(folder, *SMALL, *sets(scheduler__policy="mmr1", scheduler__knobs__variance_share=1), *knobs)
+        harness.ranks(1).train(folder, *SMALL, *sets(scheduler__policy="mmr1", scheduler__knobs__variance_share=1), *knobs)
         return result(folder)["archive_sha256"]
 
     ends = {"outcomes": draws("outcomes"), "self_bleu": draws("self_bleu", *DIVERSE), "distinct": draws("distinct", *DIVERSE, *sets(scheduler__knobs__diversity="distinct_3"))}
@@ -169,13 +169,13 @@ def state_survives_a_stop_on_any_ranks(harness):
     for name, exact, *knobs in (("gdro_both", True), ("gdro_both_resample", True), ("reinforce_ada", False), ("mmr1", True, *DIVERSE)):
         policy = [*sets(scheduler__policy=name), *knobs]
         whole = harness.work / f"{name}_whole"
-        harness.train(whole, *SMALL, *policy)
+        harness.ranks(1).train(whole, *SMALL, *policy)
         drawn = [row["rollout_alloc/drawn"] for row in metrics(whole)]
         check(drawn == [32] * 4 if exact else len(drawn) == 4 and min(drawn) > 0, f"{name}: drew {drawn}")
         for ranks in (1, 3):
             folder = harness.work / f"{name}_{ranks}"
-            harness.train(folder, *SMALL, *sets(train__steps=2), *policy, ranks=ranks)
-            harness.train(folder, "--resume", *SMALL, *policy, ranks=ranks)
+            harness.ranks(ranks).train(folder, *SMALL, *sets(train__steps=2), *policy)
+            harness.ranks(ranks).train(folder, "--resume", *SMALL, *policy)
             for key in ("policy_sha256", "archive_sha256"):
                 check(result(folder)[key] == result(whole)[key], f"{name} on {ranks} ranks, in two halves: another {key}")
             for one, other in zip(metrics(whole), metrics(folder)):
@@ -190,7 +190,7 @@ def a_large_step_is_spent_exactly(harness):
     """256 prompts and 1,024 rollouts, generated, scored and trained on; tests/run has a hundred such steps of every policy without a model."""
     for name in ("gdro_both", "knapsack"):
         folder = harness.work / f"large_{name}"
-        harness.train(folder, *SMALL, *sets(scheduler__policy=name, train__steps=3, train__prompts_per_step=256, train__rollouts_per_prompt=4, task__train_prompts=512, task__max_level=4))
+        harness.ranks(1).train(folder, *SMALL, *sets(scheduler__policy=name, train__steps=3, train__prompts_per_step=256, train__rollouts_per_prompt=4, task__train_prompts=512, task__max_level=4))
         rows = metrics(folder)
         check([row["rollout_alloc/drawn"] for row in rows] == [1024] * 3 == [row["train/rollouts_trained"] for row in rows], f"{name}: {rows}")
         check(sum(result(folder)["rollouts_per_level"].values()) == 3072, f"{name}: {result(folder)['rollouts_per_level']}")
@@ -200,9 +200,9 @@ def rollouts_end_a_run(harness):
     """train.rollouts: the step that reaches them is the last, before train.steps and at once when a finished run is resumed."""
     folder = harness.work / "rollouts"
     wanted = [*SMALL, *sets(train__rollouts=65)]  # 32 a step
-    harness.train(folder, *wanted)
+    harness.ranks(1).train(folder, *wanted)
     check(len(metrics(folder)) == 3 and result(folder)["train_steps"] == 3, f"{len(metrics(folder))} steps")
-    harness.train(folder, "--resume", *wanted)
+    harness.ranks(1).train(folder, "--resume", *wanted)
     check(len(metrics(folder)) == 3, "a finished run went on")
 
 
@@ -211,7 +211,7 @@ def weights_reach_the_update(harness):
     ends = {}
     for name in ("uniform", "gdro_reweight"):
         folder = harness.work / f"weights_{name}"
-        harness.train(folder, *SMALL, *sets(scheduler__policy=name))
+        harness.ranks(1).train(folder, *SMALL, *sets(scheduler__policy=name))
         rows = metrics(folder)
         ends[name] = result(folder)["policy_sha256"], [row["critic/score/mean"] for row in rows][0], [row["actor/grad_norm"] for row in rows][0]
     check(ends["uniform"][1] == ends["gdro_reweight"][1], f"the first step drew other answers: {ends}")
@@ -221,8 +221,8 @@ def weights_reach_the_update(harness):
 def losses_reach_the_policy(harness):
     """With advantage = reward - 0.5, on-policy, the loss is 0.5 - mean reward: the signal that the policy reports is that of the update."""
     folder = harness.work / "losses"
-    harness.train(folder, *SMALL, *sets(scheduler__policy="gdro_reweight", scheduler__knobs__signal="surrogate_loss", scheduler__knobs__bin_edges="[]",
-                                        objective__pieces__advantage="fixed_baseline"))
+    harness.ranks(1).train(folder, *SMALL, *sets(scheduler__policy="gdro_reweight", scheduler__knobs__signal="surrogate_loss", scheduler__knobs__bin_edges="[]",
+                                                 objective__pieces__advantage="fixed_baseline"))
     for row in metrics(folder):
         signal = row["gdro/signal/0"]
         check(signal != 0, f"step {row['step']}: the signal is zero, so equality says nothing")
@@ -235,7 +235,7 @@ def changed_prompts_are_told(harness):
     lines = [json.dumps({"question": f"{a}+{b}", "answer": f"#### {a + b}"}) for a in range(1, 11) for b in range(10, 22)]
     settings = [*SMALL, *sets(scheduler__policy="gdro_both", task__name="file", task__file=questions, text__tokenizer="byte", task__train_prompts=1000, task__answer_marker="")]
     questions.write_text("\n".join(lines[:100]))
-    harness.train(folder, *settings, *sets(train__steps=2))
+    harness.ranks(1).train(folder, *settings, *sets(train__steps=2))
     questions.write_text("\n".join(lines[5:]))
     code, out, err, _ = harness.run("train", harness.tiny, "--resume", *sets(run__dir=folder), *settings)
     check(code == 0 and "the training prompts have changed" in out + err, f"exit code {code}\n{out}\n{err}")

@@ -243,6 +243,8 @@ TEST(RunConfig, ContradictionsAreRefused) {
            Refused{{"environment.command=[\"./env\"]", "environment.components=[\"judge\"]",
                     "judge.model=x"},
                    "environment.components has judge twice"},
+           Refused{{"environment.command=[\"./env\"]", "environment.kinds=[\"look\", \"look\"]"},
+                   "environment.kinds is [\"look\", \"look\"]"},
            Refused{{"environment.name=tools"},
                    "environment.name is tools, and environment.tools is empty"},
            Refused{{"environment.name=tools", "environment.tools=[\"python\", \"python\"]"},

@@ -30,9 +30,11 @@ TEST(Chosen, ANameComesBeforeACommandAndThatBeforeTheTask) {
 
 TEST(Chosen, TraitsHaveTheRoleAndTheComponentsOfTheRun) {
   const RunConfig command =
-      of({"environment.command=[\"./env\"]", "environment.components=[\"style\", \"calm\"]"});
+      of({"environment.command=[\"./env\"]", "environment.components=[\"style\", \"calm\"]",
+          "environment.kinds=[\"look\", \"open\"]"});
   EXPECT_EQ(traits_of_run(command, format()).components,
             (std::vector<std::string>{"style", "calm"}));
+  EXPECT_EQ(traits_of_run(command, format()).kinds, (std::vector<std::string>{"look", "open"}));
   EXPECT_EQ(traits_of_run(of({"task.name=rooms"}), format()).role, "user");
   EXPECT_EQ(traits_of_run(of({"task.name=rooms", "environment.role=tool"}), format()).role, "tool");
 }

@@ -46,7 +46,7 @@ TEST(EnvironmentMessage, LinesAreThoseOfTheProtocol) {
 TEST(EnvironmentMessage, AnAnswerIsReadByNameAndType) {
   const auto full = parse_answer(
       R"({"id":"a","state":{"b":[1,null]},"text":"é","reward":-2,"done":true,"correct":false,"components":{"y":3},"reason":"r","more":1})",
-      {"x", "y"});
+      {.components = {"x", "y"}});
   ASSERT_EQ(full.fault, "");
   EXPECT_EQ(full.id, "a");
   EXPECT_EQ(full.answer.state, R"({"b":[1,null]})");
@@ -56,7 +56,7 @@ TEST(EnvironmentMessage, AnAnswerIsReadByNameAndType) {
   EXPECT_EQ(full.answer.correct, false);
   EXPECT_EQ(full.answer.components, (std::vector<double>{0.0, 3.0}));
   EXPECT_EQ(full.answer.reason, "r");
-  const auto least = parse_answer(R"({"id":"a","state":null,"text":""})", {"x"});
+  const auto least = parse_answer(R"({"id":"a","state":null,"text":""})", {.components = {"x"}});
   ASSERT_EQ(least.fault, "");
   EXPECT_FALSE(least.answer.state || least.answer.correct || least.answer.done);
   EXPECT_TRUE(least.answer.components.empty());
@@ -64,6 +64,23 @@ TEST(EnvironmentMessage, AnAnswerIsReadByNameAndType) {
   const auto told = parse_answer(R"({"id":"a","error":"no room"})", {});
   EXPECT_EQ(told.answer.loss, Loss::told);
   EXPECT_EQ(told.answer.reason, "no room");
+}
+
+/// Kinds are numbered from 1 in the order of environment.kinds, and flags are bits.
+TEST(EnvironmentMessage, AnActionHasAKindAndFlags) {
+  const Traits traits{.kinds = {"look", "open"}};
+  const auto said = parse_answer(
+      R"({"id":"a","text":"","kind":"open","flags":["repeated","void","repeated"]})", traits);
+  ASSERT_EQ(said.fault, "");
+  EXPECT_EQ(said.answer.kind, 2);
+  EXPECT_EQ(said.answer.flags, turn_flag::repeated | turn_flag::void_turn);
+  const auto every = parse_answer(
+      R"({"id":"a","done":true,"flags":["invalid","void","error","patched","repeated"]})", {});
+  EXPECT_EQ(every.answer.flags, 1 + 2 + 4 + 8 + 16);
+  const auto none = parse_answer(R"({"id":"a","text":"","flags":[]})", traits);
+  EXPECT_EQ(none.fault, "");
+  EXPECT_EQ(none.answer.kind, 0);
+  EXPECT_EQ(none.answer.flags, 0);
 }
 
 TEST(EnvironmentMessage, LiesAreNamed) {
@@ -82,6 +99,13 @@ TEST(EnvironmentMessage, LiesAreNamed) {
       {R"({"id":"a","text":"","components":[1]})", "not an object"},
       {R"({"id":"a","text":"","components":{"lenght":1}})", "length"},
       {R"({"id":"a","text":"","components":{"length":null}})", "not a number"},
+      {R"({"id":"a","text":"","kind":2})", "\"kind\" is not a text"},
+      {R"({"id":"a","text":"","kind":"opne"})", "did you mean open?"},
+      {R"({"id":"a","text":"","kind":""})", "which environment.kinds does not name"},
+      {R"({"id":"a","text":"","flags":"void"})", "\"flags\" are not a list"},
+      {R"({"id":"a","text":"","flags":[2]})", "is not a text"},
+      {R"({"id":"a","text":"","flags":["void","repeatd"]})", "did you mean repeated?"},
+      {R"({"id":"a","text":"","flags":["correct"]})", "there is no flag \"correct\""},
       {R"({"id":"a","error":3})", "\"error\" is not a text"},
       {R"({"id":"a","text":")" + std::string(kLongestText + 1, 'x') + "\"}", "longer than"},
       {R"({"id":"a","text":"","state":")" + std::string(kLongestText, 'x') + "\"}", "longer than"},
@@ -89,7 +113,7 @@ TEST(EnvironmentMessage, LiesAreNamed) {
            "}",
        "within each other"}};
   for (const auto& [line, fault] : lies) {
-    const auto parsed = parse_answer(line, {"length"});
+    const auto parsed = parse_answer(line, {.components = {"length"}, .kinds = {"look", "open"}});
     EXPECT_NE(parsed.fault.find(fault), std::string::npos)
         << line.substr(0, 80) << ": " << parsed.fault;
     EXPECT_EQ(parsed.answer.loss, Loss::none);
@@ -106,7 +130,7 @@ TEST(EnvironmentMessage, AnyBytesAreSafe) {
     return (random >> 33U) % below;
   };
   const std::string good =
-      R"({"id":"a","state":{"p":[1,2]},"text":"é","reward":0.5,"done":false,"correct":true,"components":{"a":1},"reason":"r"})";
+      R"({"id":"a","state":{"p":[1,2]},"text":"é","reward":0.5,"done":false,"correct":true,"components":{"a":1},"kind":"k","flags":["void","patched"],"reason":"r"})";
   for (long run = 0; run < runs; ++run) {
     std::string line = good;
     for (auto n = dice(6); n > 0 && !line.empty(); --n) {
@@ -118,7 +142,7 @@ TEST(EnvironmentMessage, AnyBytesAreSafe) {
     const Prompt asked = prompt();
     Talk made = talk(asked);
     made.actions = {line};
-    const auto parsed = parse_answer(line, {"a"});
+    const auto parsed = parse_answer(line, {.components = {"a"}, .kinds = {"k"}});
     made.state = parsed.answer.state;
     const std::string asks = step_line(made, 0);  // what was read can be written
     ASSERT_EQ(asks.find('\n'), asks.size() - 1) << line;

@@ -284,17 +284,17 @@ Kind checkpoint() {
 /// An answer of an environment's command. It never throws, and its state goes back as it came.
 Kind environment_answer() {
   auto words = kJsonWords;
-  for (const char* word :
-       {"\"state\"", "\"text\"", "\"error\"", "\"components\"", "\"id\"", "[[[[", "{\"a\":", "\n"})
+  for (const char* word : {"\"state\"", "\"text\"", "\"error\"", "\"components\"", "\"kind\"",
+                           "\"flags\"", "\"id\"", "[[[[", "{\"a\":", "\n"})
     words.emplace_back(word);
   return {
       "environment", "environment.jsonl",
-      R"({"id":"train/1/2/0/3","state":{"at":[1,2],"held":null},"text":"caf\u00e9","reward":0.5,"done":false,"correct":true,"components":{"a":1},"reason":"r"})",
+      R"({"id":"train/1/2/0/3","state":{"at":[1,2],"held":null},"text":"caf\u00e9","reward":0.5,"done":false,"correct":true,"components":{"a":1},"kind":"k","flags":["repeated"],"reason":"r"})",
       words, [](const fs::path&, const std::string& bytes) {
         const Prompt prompt{};
         environment::Talk talk;
         talk.id = "train/1/2/0/3", talk.prompt = &prompt, talk.actions = {bytes};
-        const auto parsed = environment::parse_answer(bytes, {"a"});
+        const auto parsed = environment::parse_answer(bytes, {.components = {"a"}, .kinds = {"k"}});
         talk.state = parsed.answer.state;
         const std::string line = environment::step_line(talk, 0);
         const auto again = nlohmann::json::parse(line);

@@ -110,6 +110,11 @@ TEST(TurnShape, PayLiesAtTheLastTokenOfTheTurn) {
       << "what pieces change of the rollout's reward counts at its last turn";
   columns.turns.paid = reals({2, 0, 0});
   EXPECT_EQ(values(rewards_of_tokens(columns)), (Real{0, 2.5, 0, 0, 0}));
+  columns.turns.replaced = true;
+  EXPECT_EQ(values(columns.turn_reward()), (Real{2, 0, 0.5}))
+      << "what the environment paid counts no more once a piece has replaced it";
+  EXPECT_EQ(values(rewards_of_tokens(columns)), (Real{0, 2, 0, 0, 0.5}));
+  columns.turns.replaced = false;
   columns.columns.named.erase(column::turn_reward);
   EXPECT_EQ(values(columns.turn_reward()), (Real{2, 0, 0.5}))
       << "without the column the last turn is paid the reward";

@@ -126,6 +126,8 @@ TEST(StartChecks, SettingsThatNothingReadsAreRefused) {
        "environment.processes is set, but each answer is a run of its own in the sandbox"},
       {{"environment.components=[\"a\"]"},
        "environment.components is set, but the policy talks with no command"},
+      {{"environment.name=retry", "environment.kinds=[\"a\"]"},
+       "environment.kinds is set, but the policy talks with no command"},
       {{"environment.name=retry", "environment.tools=[\"calculator\"]"},
        "environment.tools is set, but environment.name is not tools"},
       {{"environment.name=tools", "environment.tools=[\"calculator\"]", "environment.index=lines"},
@@ -180,8 +182,8 @@ TEST(StartChecks, SettingsThatNothingReadsAreRefused) {
 TEST(StartChecks, SettingsOfAPartThatIsOnAreRead) {
   for (const auto& settings : std::vector<std::vector<std::string>>{
            {"environment.command=[\"true\"]", "environment.processes=2", "environment.timeout_s=2",
-            "environment.components=[\"a\"]", "environment.role=user", "environment.max_turns=2",
-            "environment.max_tokens=99", "sampling.turn_tokens=9"},
+            "environment.components=[\"a\"]", "environment.kinds=[\"k\"]", "environment.role=user",
+            "environment.max_turns=2", "environment.max_tokens=99", "sampling.turn_tokens=9"},
            {"environment.name=tools", "environment.tools=[\"search\"]", "environment.index=lines"},
            {"environment.forks=after_reply", "environment.unforked=2"},
            {"task.name=key_door", "environment.start_depth=backward", "environment.start_every=2",

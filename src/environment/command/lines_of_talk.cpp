@@ -7,7 +7,7 @@ namespace rollcall::environment {
 
 Traits traits_of(const EnvironmentSection& section) {
   Traits traits;
-  traits.components = section.components;
+  traits.components = section.components, traits.kinds = section.kinds;
   if (section.role != "auto") traits.role = section.role;
   return traits;
 }

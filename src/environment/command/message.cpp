@@ -3,6 +3,7 @@
 
 #include "base/errors/nearest.hpp"
 #include "base/text/json.hpp"
+#include "core/rollout.hpp"
 #include "reward/command/json_line.hpp"
 #include "reward/command/message.hpp"
 #include "text/answer/accepted_answers.hpp"
@@ -12,7 +13,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace rollcall::environment {
 namespace {
@@ -56,6 +60,44 @@ std::string read_components(const json& given, const std::vector<std::string>& n
   return {};
 }
 
+/// What an answer may say of the action that it answers.
+constexpr std::pair<const char*, std::int64_t> kFlags[] = {{"invalid", turn_flag::invalid},
+                                                           {"void", turn_flag::void_turn},
+                                                           {"error", turn_flag::error},
+                                                           {"patched", turn_flag::patched},
+                                                           {"repeated", turn_flag::repeated}};
+
+std::string read_kind(const json& given, const std::vector<std::string>& kinds,
+                      std::int64_t& kind) {
+  if (!given.is_string()) return "its \"kind\" is not a text";
+  const auto& name = given.get_ref<const std::string&>();
+  const auto found = std::find(kinds.begin(), kinds.end(), name);
+  if (found == kinds.end())
+    return fmt::format(
+        "its kind is \"{}\", which environment.kinds does not name{}", text::cut(name, kShown),
+        kinds.empty() ? std::string() : "; " + suggest_name(text::cut(name, kShown), kinds));
+  kind = found - kinds.begin() + 1;
+  return {};
+}
+
+std::string read_flags(const json& given, std::int64_t& flags) {
+  if (!given.is_array()) return "its \"flags\" are not a list";
+  for (const json& flag : given) {
+    if (!flag.is_string()) return "one of its \"flags\" is not a text";
+    const auto& name = flag.get_ref<const std::string&>();
+    const auto known = std::find_if(std::begin(kFlags), std::end(kFlags),
+                                    [&](const auto& one) { return one.first == name; });
+    if (known == std::end(kFlags)) {
+      std::vector<std::string> names;
+      for (const auto& [one, bit] : kFlags) names.emplace_back(one);
+      return fmt::format("there is no flag \"{}\"; {}", text::cut(name, kShown),
+                         suggest_name(text::cut(name, kShown), names));
+    }
+    flags |= known->second;
+  }
+  return {};
+}
+
 /// Returns what is wrong; empty if nothing is.
 std::string read_text(const json& object, const char* key, std::string& into) {
   const auto value = object.find(key);
@@ -75,8 +117,7 @@ std::string read_bool(const json& object, const char* key, std::optional<bool>& 
   return {};
 }
 
-std::string read_answer(const json& object, const std::vector<std::string>& components,
-                        Answer& answer) {
+std::string read_answer(const json& object, const Traits& traits, Answer& answer) {
   if (object.contains("error")) {
     answer.loss = Loss::told;
     const std::string wrong = read_text(object, "error", answer.reason);
@@ -102,9 +143,14 @@ std::string read_answer(const json& object, const std::vector<std::string>& comp
   answer.reason = text::cut(answer.reason, reward::kLongestReason);
   if (!answer.done && !object.contains("text"))
     return "it has no \"text\" and does not say that the conversation is done";
+  if (const auto kind = object.find("kind"); kind != object.end())
+    if (std::string wrong = read_kind(*kind, traits.kinds, answer.kind); !wrong.empty())
+      return wrong;
+  if (const auto flags = object.find("flags"); flags != object.end())
+    if (std::string wrong = read_flags(*flags, answer.flags); !wrong.empty()) return wrong;
   const auto given = object.find("components");
   return given == object.end() ? std::string()
-                               : read_components(*given, components, answer.components);
+                               : read_components(*given, traits.components, answer.components);
 }
 
 }  // namespace
@@ -131,7 +177,7 @@ std::string step_line(const Talk& talk, std::uint32_t turn) {
 
 std::string close_line(const std::string& id) { return to_line({{"op", "close"}, {"id", id}}); }
 
-Parsed parse_answer(std::string_view line, const std::vector<std::string>& components) {
+Parsed parse_answer(std::string_view line, const Traits& traits) {
   Parsed parsed;
   if (is_too_deep(line)) {
     parsed.fault = fmt::format("its answer has more than {} lists or objects within each other: {}",
@@ -141,8 +187,7 @@ Parsed parse_answer(std::string_view line, const std::vector<std::string>& compo
   reward::JsonLine read = reward::read_json_line(line, "answer");
   parsed.id = std::move(read.id), parsed.fault = std::move(read.fault);
   if (!parsed.fault.empty()) return parsed;
-  if (const std::string wrong = read_answer(read.object, components, parsed.answer);
-      !wrong.empty()) {
+  if (const std::string wrong = read_answer(read.object, traits, parsed.answer); !wrong.empty()) {
     parsed.answer = {};
     parsed.fault = fmt::format("its answer cannot be used: {}", wrong);
   }

@@ -1,13 +1,12 @@
 // The messages between Rollcall and an environment's command: JSON, one object per line.
 #pragma once
 
-#include "environment/talk.hpp"
+#include "environment/environment.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace rollcall::environment {
 
@@ -28,8 +27,8 @@ struct Parsed {
   std::string fault{};  ///< what is wrong with the line; empty: it is usable
 };
 /// Reads a line of the command. Any bytes are safe; never throws. {"id","error"} gives Loss::told.
-/// `components`: environment.components. A number that is not finite, a component of another name
-/// and a value of another type are faults; an unknown key is not.
-Parsed parse_answer(std::string_view line, const std::vector<std::string>& components);
+/// `traits`: whose components and kinds it may name. A number that is not finite, a component, kind
+/// or flag of another name and a value of another type are faults; an unknown key is not.
+Parsed parse_answer(std::string_view line, const Traits& traits);
 
 }  // namespace rollcall::environment

@@ -192,7 +192,7 @@ void Processes::admit(const std::string& closed) {
 
 bool Processes::handle_line(std::size_t process, const std::string& line) {
   Running& running = running_[process];
-  Parsed parsed = parse_answer(line, section_.components);
+  Parsed parsed = parse_answer(line, traits_);
   if (const auto asked = running.asked.find(parsed.id); asked != running.asked.end()) {
     if (!parsed.fault.empty()) return loop_.fail(process, parsed.fault), false;
     return handle_answer(process, asked->second, std::move(parsed.answer));

@@ -1,16 +1,16 @@
 // Advantage gae: generalised advantage estimation from a value head.
 //   delta_t = r_t + gamma V_{t+1} - V_t,  A_t = sum_k (gamma lambda)^k delta_{t+k};  target R_t =
 //   V_t + the same sum with value_lambda
-//   V after the last token: 0; truncation extend: V of the last token, for rollouts that hit the
-//   token limit; their reward is left out
+//   V after the last token: 0; truncation extend: V of the last token, for rollouts that a limit
+//   on tokens or turns cut; their reward is left out
 // Source: Schulman et al. 2016, arXiv:1506.02438, eq. 16; lambda = 1 - 1 / (length_alpha T_i) and
 //   the value's own lambda: VAPO, arXiv:2504.05118; extend: EGAE of Truncated PPO,
 //   arXiv:2506.15050.
 // Shapes: [B] rewards, column value [N] -> [N] and value targets [N].   Knobs: gamma, lambda,
 //   value_lambda, length_alpha, truncation, whiten.
 // What differs: the baseline is a value for each token instead of the group's mean, and groups do
-//   not matter. Step::token_reward counts at its tokens, and the rollout's reward counts at its
-//   last token.
+//   not matter. Step::token_reward counts at its tokens, what turns are paid (Step::turn_reward) at
+//   their last tokens, and the rest of the rollout's reward at its last token.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -38,7 +38,7 @@ struct Gae {
         "length_alpha", alpha, {0.0, 1e6},
         "lambda = 1 - 1 / (length_alpha T_i), at least 0, for the policy; 0: lambda for all lengths");
     knobs.choice("truncation", truncation, {"end", "extend"},
-                 "rollouts at the token limit: ended there, or their last value carried on");
+                 "rollouts that a limit cut: ended there, or their last value carried on");
     knobs.choice("whiten", whiten, {"off", "on"}, "advantages standardised over the step's tokens");
     knobs.loss_use.acts_from([this] { return alpha > 0.0 ? std::floor(1.0 / alpha) + 1.0 : NAN; },
                              "length_alpha");

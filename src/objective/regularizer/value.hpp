@@ -5,8 +5,8 @@
 // Shapes: value [M], column value [N] -> [M].   Knobs: value_coef, value_clip, value_rollouts.
 // What differs from none: it trains the value head and nothing else. R is the advantage piece's
 //   target (gae, macro_gae); with another advantage piece it is the rollout's reward. With
-//   value_rollouts finished, rollouts at the token limit are left out, because their return is
-//   unknown.
+//   value_rollouts finished, rollouts that a limit on tokens or turns cut are left out, because
+//   their return is unknown.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -11,8 +11,10 @@
 //   variance_lambda.
 // What differs: it replaces the verifier's own sum. In a product any component of 0 makes the
 //   reward 0. conditional pays the rest only to correct answers, so nothing can be earned in place
-//   of correctness. Under min and cautious one scorer that is fooled pays nothing. Without
-//   component columns the reward stays.
+//   of correctness. Under min and cautious one scorer that is fooled pays nothing. In a
+//   conversation the rewards of single turns count only under sum and mean. Otherwise the whole
+//   reward counts at the last turn, because rewards added turn by turn would be earned instead of
+//   it. Without component columns the reward stays.
 #pragma once
 
 #include "objective/components.hpp"
@@ -64,7 +66,10 @@ struct Components {
     if (combine == Combine::mean) reward = reward / total;
     if (combine == Combine::conditional)
       reward = at::where(step.named(column::correct) > 0, reward, 0.0);
-    return {reward, {}, {}};
+    ShapedReward shaped{reward, {}, {}};
+    // The environment's components are sums over turns, and so are sums and means of them.
+    shaped.keeps_turns = combine == Combine::sum || combine == Combine::mean;
+    return shaped;
   }
 
  private:

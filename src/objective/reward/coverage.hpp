@@ -35,7 +35,9 @@ struct Coverage {
     const at::Tensor gain = weight * first_visits(step);
     ShapedReward shaped;
     shaped.reward = step.turns.rollout_sum(gain);
-    shaped.turn_reward = gain - step.turn_reward(shaped.reward);
+    // The rollout's reward counts at its last turn, and its parts belong to other turns.
+    shaped.turn_reward =
+        gain - at::where(step.turns.ends(), step.turns.over_turns(shaped.reward), 0.0);
     return shaped;
   }
 

@@ -1,15 +1,15 @@
 // Reward gold_gain: a turn earns by how much it raises the policy's own probability of the
 // reference answer.
-//   p_ik = exp(mean log-prob of the reference answer after turn k),  r_ik += gold_weight (p_ik -
+//   p_ik = exp(mean log-prob of the reference answer after turn k),  r_ik = gold_weight (p_ik -
 //   p_i,k-1) for every turn but the last of its rollout, where p_i,-1 is the probability before the
-//   first turn
+//   first turn;  the last turn has the rollout's reward
 // Source: Information Gain-based Policy Optimization, after the catalogue's reading of its released
 //   code: the last turn, which answers, has only the outcome.
 // Shapes: [K] gold_logprob, [B] gold_logprob_before -> [K].   Knobs: gold_weight.
 // What differs from a reward of the rollout: a search that finds the answer is distinguished from
-//   one that finds nothing, even if all rollouts of the group fail or succeed. The rewards of
-//   rollouts stay the same, and so do the rewards from which a scheduler learns. A rollout of one
-//   turn gains nothing.
+//   one that finds nothing, even if all rollouts of the group fail or succeed. The environment's
+//   rewards for single turns count only in the rollout's reward. The rewards of rollouts stay the
+//   same, and so do the rewards from which a scheduler learns. A rollout of one turn gains nothing.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -19,7 +19,7 @@ namespace rollcall::objective {
 struct GoldGain {
   static constexpr std::string_view
       name = "gold_gain",
-      formula = "r_ik += gold_weight (p_ik - p_i,k-1), p_ik: probability of the reference answer";
+      formula = "r_ik = gold_weight (p_ik - p_i,k-1), p_ik: probability of the reference answer";
   double weight = 1.0;
 
   void bind(Knobs& knobs) {

@@ -1,6 +1,7 @@
-// Weight drop_truncated: rollouts cut off by the token limit are not trained on.
-//   keep_it = 0 where rollout i ended by the limit, else 1
-// Source: DAPO, arXiv:2503.14476, section 3.4 ("overlong filtering").
+// Weight drop_truncated: rollouts that a limit on tokens or turns cut are not trained on.
+//   keep_it = 0 where rollout i ended by such a limit, else 1
+// Source: DAPO, arXiv:2503.14476, section 3.4 ("overlong filtering"); turns: Mini-o3,
+//   arXiv:2509.07969.
 // Shapes: [B] -> [N].   Knobs: none.
 // What differs from none: dropped rollouts leave loss, regularizers and denominators. Their rewards
 //   still count in the advantages of their group, which are computed before.

@@ -291,7 +291,7 @@ const std::vector<Row>& rows() {
        "leave it out, or set environment.name or environment.command",
        {"environment.name", "environment.command", "task.name"}},
       {{"environment.processes", "environment.timeout_s", "environment.components",
-        "environment.sandbox"},
+        "environment.kinds", "environment.sandbox"},
        talks_with_command,
        {"environment.command"},
        "the policy talks with no command",

@@ -67,8 +67,7 @@ std::vector<double> BanditSampler::chances(const StepRequest& request,
   std::size_t best = arms();
   double best_worth = -1.0;
   for (std::size_t a = 0; a < arms(); ++a) {
-    if (std::int64_t(size(a)) <= pulled[a]) continue;  // the step already has every prompt of the
-                                                       // arm
+    if (std::int64_t(size(a)) <= pulled[a]) continue;  // the step has every prompt of the arm
     const Arm& known = arms_known_[a];
     const double missed = std::max(0.0, known.tried - known.won);
     const double value =

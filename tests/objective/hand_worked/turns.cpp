@@ -46,8 +46,9 @@ HandWorkedTable worked_turns() {
   const auto z = [&](double x) { return x / 2 / (x / root + e); };
   // Returns 1, 0.5, 0, 0: mean 3/8, squares (25 + 1 + 9 + 9) / 64 over 3.
   const double whole = std::sqrt(44.0 / 64 / 3) + e;
-  // Rewards with gains 0.8, 0.5, 0, 0: mean 0.325, squares 0.4675 over 3.
-  const double gains = std::sqrt(0.4675 / 3) + e, g0 = 0.475 / gains, g1 = 0.175 / gains,
+  // A gain of 0.3, then the outcome 1, and 0, 0: mean 0.325, squares 0.6675 over 3. What the
+  // environment paid for the first turn, 0.5, is in the outcome alone.
+  const double gains = std::sqrt(0.6675 / 3) + e, g0 = -0.025 / gains, g1 = 0.675 / gains,
                g2 = -0.325 / gains;
   // clang-format off
   return {
@@ -66,7 +67,7 @@ HandWorkedTable worked_turns() {
       // The patched turn returns its own 0.5 alone: +-0.25 at both indices.
       {"ui-s1", {of_advantages({0.75, 0.75, -0.75, -0.75})}},
       {"igpo", {of_advantages({g0 + 0.5 * g1, g1, g2 + 0.5 * g2, g2})}},
-      {"a2tgpo", {of_advantages({(z(0.8) + z(0.5)) / root, z(0.5), -(z(0.8) + z(0.5)) / root, -z(0.5)})}},
+      {"a2tgpo", {of_advantages({(z(0.3) + z(1)) / root, z(1), -(z(0.3) + z(1)) / root, -z(1)})}},
   };
   // clang-format on
 }

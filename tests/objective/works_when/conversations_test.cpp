@@ -5,6 +5,7 @@
 #include "objective/reward/progress.hpp"
 #include "objective/reward/retries.hpp"
 #include "objective/reward/routed_cost.hpp"
+#include "objective/reward_sight.hpp"
 #include "objective/token_advantages.hpp"
 #include "properties.hpp"
 #include "works_when/small_step.hpp"
@@ -220,9 +221,18 @@ TEST(WorksWhen, subpo_gains_sum_to_the_coverage_and_a_second_visit_earns_nothing
   const ShapedReward paid = Coverage{}(shaped);
   EXPECT_EQ(values(paid.reward), (Column{2, 1}));
   shaped.reward = paid.reward, shaped.turns.paid = paid.turn_reward;
+  shaped.turns.replaced = replaces_turns("coverage", paid);
   EXPECT_EQ(values(shaped.turn_reward()), (Column{1, 0, 1, 0, 1, 0}));
-  // Returns 2, 1, 1 and 1, 1, 0 against each other.
-  EXPECT_TRUE(near(advantage(step, "subpo"), {0.5, 0.0, 0.5, -0.5, 0.0, -0.5}));
+  // Returns 2, 1, 1 and 1, 1, 0, each less that of the other.
+  EXPECT_TRUE(near(advantage(step, "subpo"), {1.0, 0.0, 1.0, -1.0, 0.0, -1.0}));
+}
+
+/// The baseline b_j must not hold the rollout's own return: three returns of one turn, of which the
+/// first is 1 and the others 0, are 1 and -1/2 above the others' means.
+TEST(WorksWhen, subpo_has_the_mean_of_the_others_as_its_baseline) {
+  const PlainStep step{{conversation({step_of(1, 1, 2)}), conversation({step_of(1, 1, 1)}),
+                        conversation({step_of(1, 2, 1)})}};
+  EXPECT_TRUE(near(advantage(step, "subpo"), {1.0, -0.5, -0.5}));
 }
 
 TEST(WorksWhen, epo_has_a_history_of_each_turn) {
@@ -276,6 +286,25 @@ TEST(WorksWhen, carl_one_reward_times_factors_for_faults) {
   EXPECT_TRUE(
       near(values(Objective("carl-driving", {}, {{"combine", "sum"}}).rewards(step.columns())),
            {2.7, 1.9}));
+}
+
+/// Two turns that were paid 1/4 each, and a fault of 0.8: the reward 0.5 x 0.8 counts at the last
+/// token, and what was added up on the way does not. At lambda 0 and values of 0 the advantages are
+/// the tokens' own rewards.
+TEST(WorksWhen, carl_hears_nothing_that_was_added_up_on_the_way) {
+  PlainStep step{{conversation({turn(0.25), turn(0.25)}), conversation({turn(0.25), turn(0.25)})}};
+  step.rollouts[0].components = {{"correct", 1.0}, {"way", 0.5}, {"lane", 0.8}};
+  step.rollouts[1].components = {{"correct", 1.0}, {"way", 0.5}, {"lane", 0.0}};
+  const Settings own{{"lambda", "0"}}, sum{{"lambda", "0"}, {"combine", "sum"}};
+  EXPECT_TRUE(near(advantage(step, "carl-driving", own), {0.0, 0.4, 0.0, 0.0}));
+  EXPECT_TRUE(near(advantage(step, "carl-driving", sum), {0.25, 2.05, 0.25, 1.25}))
+      << "a sum of components is one over turns, so that their pay stays where it is";
+}
+
+/// The first turn was paid 1, and the answer is right at the second: 1/2 at the last token alone.
+TEST(WorksWhen, ufo_hears_nothing_that_was_paid_before_the_answer) {
+  PlainStep step{{conversation({turn(1), turn(0)}), conversation({turn(0), turn(0)})}};
+  EXPECT_TRUE(near(advantage(step, "ufo-try-again", {{"lambda", "0"}}), {0.0, 0.5, 0.0, 0.0}));
 }
 
 TEST(WorksWhen, router_r1_pays_right_answers_and_cheap_help) {

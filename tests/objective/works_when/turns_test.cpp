@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace rollcall::objective::test {
@@ -135,17 +136,42 @@ TEST(WorksWhen, igpo_pays_what_a_turn_adds_to_the_chance_of_the_answer) {
     EXPECT_EQ(d, 0.0);
 }
 
+/// A turn before the last earns its gain and not what the environment paid for it; the last turn has
+/// the rollout's whole reward: gains 0.3 and 0, outcomes 1/2 and 0.
+TEST(WorksWhen, igpo_pays_the_gain_in_place_of_the_turns_pay) {
+  PlainStep step{{conversation({turn(0.5), turn(0)}), conversation({turn(-1), turn(1)})}};
+  for (auto& r : step.rollouts) r.gold_before = std::log(0.1);
+  for (PlainTurn& one : step.rollouts[0].turns) one.gold = std::log(0.4);
+  for (PlainTurn& one : step.rollouts[1].turns) one.gold = std::log(0.1);
+  // Rewards 0.3, 0.5, 0, 0: mean 0.2, squares 0.18 over 3.
+  const double spread = std::sqrt(0.06) + 1e-6;
+  const Column a = of(step, "igpo", {{"turn_gamma", "0"}});
+  EXPECT_TRUE(near(a, {0.1 / spread, 0.3 / spread, -0.2 / spread, -0.2 / spread}));
+}
+
 /// Turns of which the one rollout has z-score 1 and the other -1: their sums over the square root of
-/// the number of terms.
+/// the number of terms. The first three earn their gains, the last one the outcome.
 TEST(WorksWhen, a2tgpo_sums_keep_their_size) {
-  const auto four = [](double reward) {
-    return conversation({turn(reward), turn(reward), turn(reward), turn(reward)});
+  const auto four = [](double outcome, double before, double gain) {
+    PlainRollout r = conversation({turn(0), turn(0), turn(0), turn(outcome)});
+    r.gold_before = std::log(before);
+    for (std::size_t k = 0; k < 4; ++k)
+      r.turns[k].gold = std::log(before + gain * double(std::min<std::size_t>(k + 1, 3)));
+    return r;
   };
-  const PlainStep step{{four(1.0), four(-1.0)}};
+  const PlainStep step{{four(1.0, 0.1, 0.1), four(-1.0, 0.4, -0.1)}};
   const double z = 1 / std::sqrt(2.0);  // 1 over the spread of 1 and -1
-  const Column a = of(step, "a2tgpo", {{"gold_weight", "0"}, {"adv_eps", "1e-12"}});
+  const Column a = of(step, "a2tgpo", {{"adv_eps", "1e-12"}});
   EXPECT_TRUE(near(Column(a.begin(), a.begin() + 4),
                    {2 * z, std::sqrt(3.0) * z, std::sqrt(2.0) * z, z}, 1e-9));
+}
+
+/// The same rewards of rollouts, of which nothing is paid before the last turn.
+PlainStep paid_at_the_end(PlainStep step) {
+  for (auto& r : step.rollouts)
+    for (std::size_t k = 0; k < r.turns.size(); ++k)
+      r.turns[k].reward = k + 1 < r.turns.size() ? 0.0 : r.reward;
+  return step;
 }
 
 TEST(WorksWhen, turn_center_equals_its_plain_loops_over_conversations) {
@@ -160,7 +186,10 @@ TEST(WorksWhen, turn_center_equals_its_plain_loops_over_conversations) {
       const PlainStep step = in_turns(any_step());
       const Column got = of(step, std::string(recipe.name), knobs);
       spoke = spoke || !near(got, plain_advantage("group_center", step));
-      RC_ASSERT(near(got, plain_prepare(recipe, step).advantage, 1e-9));
+      RC_ASSERT(near(
+          got,
+          plain_prepare(recipe, reward == "gold_gain" ? paid_at_the_end(step) : step).advantage,
+          1e-9));
     }));
     EXPECT_TRUE(spoke) << recipe.name;
   }
@@ -184,13 +213,20 @@ PlainStep world(bool first) {
 TEST(WorksWhen, rewards_of_turns_reach_those_that_read_turns_and_no_others) {
   const std::set<std::string_view> readers{"turn_center", "gae", "macro_gae", "batch_whiten",
                                            "action_reward"};
+  // A reward piece of theirs takes the place of what turns were paid.
+  const std::set<std::string_view> replaced{"igpo",
+                                            "a2tgpo",
+                                            "subpo",
+                                            "ufo-try-again",
+                                            "router-r1",
+                                            "carl-driving",
+                                            "demystify-long-cot",
+                                            "rm-ensemble-wco-uwo"};
   for (const Recipe& recipe : recipes()) {
     const Objective objective{std::string(recipe.name)};
     const Column one = evaluate(objective, world(true)).derivative,
                  other = evaluate(objective, world(false)).derivative;
-    // coverage pays visited states in their place
-    if (readers.contains(recipe.piece(Family::advantage)) &&
-        recipe.piece(Family::reward) != "coverage")
+    if (readers.contains(recipe.piece(Family::advantage)) && !replaced.contains(recipe.name))
       EXPECT_FALSE(near(one, other)) << recipe.name << " reads rewards of turns";
     else EXPECT_EQ(one, other) << recipe.name << " reads the reward of the rollout alone";
   }

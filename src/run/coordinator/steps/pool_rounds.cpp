@@ -29,8 +29,7 @@ std::vector<Sample> samples_of(const GroupPlan& pool, const std::vector<Specimen
   if (found == specimens.end() || found->id != pool.id) return all;
   for (const Exhibit& exhibit : found->exhibits) {
     const std::uint32_t place = exhibit.sample - pool.first_sample;
-    if (exhibit.sample < pool.first_sample || place >= all.size()) continue;  // of a different
-                                                                              // round
+    if (exhibit.sample < pool.first_sample || place >= all.size()) continue;  // of another round
     all[place].decided = true, all[place].reward = exhibit.reward;
   }
   return all;
