@@ -1,5 +1,5 @@
-// A line of a user's program, whether it judges or plays an environment: one JSON object with the
-// id of what it answers.
+// A line of a user's program, which judges or plays an environment: one JSON object with the id of
+// the request that it answers.
 #pragma once
 
 #include "base/text/json.hpp"
@@ -12,7 +12,8 @@ namespace rollcall::reward {
 struct JsonLine {
   nlohmann::json object{};
   std::string id{};
-  std::string fault{};  ///< why the line cannot be read; empty if it was, and `id` is its "id"
+  std::string fault{};  ///< the reason why the line cannot be read; empty if it was read, and `id`
+                        ///< is its "id"
 };
 
 /// `called`: the name of the line in messages, "reply". Any bytes are safe; never throws. A number

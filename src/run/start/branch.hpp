@@ -1,5 +1,5 @@
-// A branch: a run that begins at a checkpoint of another run, with other settings and a folder of
-// its own.
+// A branch: a run that begins at a checkpoint of another run, with different settings and a
+// separate folder.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -25,15 +25,15 @@ struct Branch {
 /// checkpoints.
 Branch find_branch(const std::string& reference);
 
-/// The settings of the branch, without a warm start and an evaluation before training, since it
-/// begins in the training. Throws ConfigError or EnvironmentError where they cannot be the settings
-/// of a branch.
+/// The settings of the branch, without a warm start and an evaluation before training, because it
+/// begins during the training. Throws ConfigError or EnvironmentError if they cannot be the
+/// settings of a branch.
 RunConfig settings_of_branch(const Branch& branch, RunConfig config);
 
 /// Copies the checkpoint into run.dir as the first one of the branch: weights, moments, the states
-/// of scheduler and objective, and what it needs of earlier steps, as links where the file system
-/// has them. RUN/parent.json and the state name the parent, the step and the keys that differ. The
-/// checkpoint is written last.
+/// of scheduler and objective, and the files of earlier steps that it needs, as links if the file
+/// system has them. RUN/parent.json and the state name the parent, the step and the keys that
+/// differ. The checkpoint is written last.
 void plant(const Branch& branch, const RunContext& context);
 
 }  // namespace rollcall::run
