@@ -21,7 +21,7 @@ struct Seeds {
 /// The seed of the step of turn `turn`, counted from 0.
 std::uint64_t step_seed(const Seeds& seeds, std::uint32_t turn);
 
-/// How an environment failed to answer.
+/// The way in which an environment failed to answer.
 enum class Loss : std::uint8_t {
   none,
   told,       ///< it said that it cannot go on with this conversation

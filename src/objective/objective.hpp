@@ -59,7 +59,7 @@ struct MicroBatchColumns {
                               ///< the step has a column draw_hits
 };
 
-/// What one micro-batch adds to the step's loss.
+/// The contribution of one micro-batch to the step's loss.
 struct MicroBatchLoss {
   double loss = 0.0;  ///< this micro-batch's share; the shares of all micro-batches sum to the
                       ///< step's loss

@@ -30,8 +30,8 @@ enum class Effect {
 Sight sight_of(std::string_view reward);
 Effect effect_of(std::string_view reward);
 
-/// Whether what the environment paid for single turns is lost once the piece has run, so that the
-/// rollout's reward counts at its last turn alone.
+/// Whether the environment's rewards for single turns are lost once the piece has run, so that the
+/// rollout's reward counts only at its last turn.
 bool replaces_turns(std::string_view reward, const ShapedReward& shaped);
 
 }  // namespace rollcall::objective

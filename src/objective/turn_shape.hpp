@@ -38,7 +38,7 @@ class TurnShape {
   /// where it is set, G_k = r_k (UI-S1: a turn whose action was patched).
   at::Tensor returns(const at::Tensor& reward, double gamma, const at::Tensor& restarts = {}) const;
 
-  /// How a turn is compared with its class: x - m | n/(n-1) (x - m) | (x - m)/(s + eps), where s
+  /// The comparison of a turn with its class: x - m | n/(n-1) (x - m) | (x - m)/(s + eps), where s
   /// divides by n - 1.
   enum class Centre { mean, leave_one_out, standard };
   enum class Alone { zero, itself };  ///< what a class of one gives

@@ -60,7 +60,7 @@ Score judge_math_answer(const Prompt& prompt, const Response& response);
 /// Score::answer: the content of the last tag.
 Score judge_tag_structure(const Prompt& prompt, const Response& response);
 
-/// {"schema": {...}, "value": ...}, value optional. The components are those of RL-Struct
+/// {"schema": {...}, "value": ...}, value optional. The components follow RL-Struct
 /// (arXiv:2512.00319). format: the answer is JSON and nothing else. validity: it contains JSON.
 /// structure: fraction of the schema's demands that are met (json_schema.hpp). correctness:
 /// fraction of the value's leaves that are in their places. length: 1 up to twice the size of the

@@ -13,7 +13,7 @@
 
 namespace rollcall::sandbox {
 
-/// How a program ended, as written by the process that waited for it.
+/// The way in which a program ended, written by the process that waited for it.
 struct Ending {
   std::int64_t wait_status = 0;
   std::int64_t cpu_us = 0;

@@ -23,7 +23,7 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
-/// How a run is confined. `namespaces` uses user, mount, pid, network, IPC, UTS and cgroup
+/// The confinement of a run. `namespaces` uses user, mount, pid, network, IPC, UTS and cgroup
 /// namespaces, a minimal read-only root, and seccomp. `landlock`, for sites that forbid user
 /// namespaces, uses only Landlock and seccomp: the program is a single process that can start no
 /// other and send no signals, but it sees file names and its user's ids.
@@ -59,9 +59,9 @@ Program command(std::vector<std::string> argv,
                 std::vector<std::pair<std::string, std::string>> files = {});
 Program function(Function f);
 
-/// How a run ended. `passed`: exit status 0 and, if there are checks, all of them passed. `failed`:
-/// another status or a failed check. `crashed`: ended by a signal that no limit sent.
-/// `sandbox_error`: nothing is known about the program, and Outcome::reason says why.
+/// The way in which a run ended. `passed`: exit status 0 and, if there are checks, all of them
+/// passed. `failed`: another status or a failed check. `crashed`: ended by a signal that no limit
+/// sent. `sandbox_error`: nothing is known about the program, and Outcome::reason says why.
 enum class End : std::uint8_t {
   passed,
   failed,

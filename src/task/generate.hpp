@@ -1,4 +1,4 @@
-// How built-in tasks fill their splits: levels from a power law, addressed draws, splits by content
+// Fills the splits of built-in tasks: levels from a power law, addressed draws, splits by content
 // hash, and distinct prompts.
 #pragma once
 

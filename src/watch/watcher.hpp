@@ -11,8 +11,8 @@
 
 namespace rollcall::watch {
 
-/// How long this process has been suspended so far [s], as far as its watch has noticed. A duration
-/// measured on another clock is too long by the suspensions within it.
+/// The time for which this process has been suspended so far [s], as far as its watch has noticed.
+/// A duration measured on another clock is too long by the suspensions within it.
 double stood_still_s();
 
 /// A stopwatch that leaves out the suspensions of this process.

@@ -21,7 +21,7 @@ struct Site {
   std::string source, batch_system = "slurm", site_template = "cpu", account, partition, qos,
                       constraint, memory, time = "01:00:00", launcher, bind = "none";
   std::int64_t tasks_per_node = 1, cpus_per_task = 1, gpus_per_node = 0, signal_s = 120;
-  std::vector<std::string> setup, options;  ///< `options` are those of qsub; none for Slurm
+  std::vector<std::string> setup, options;  ///< `options` are options of qsub; none for Slurm
 };
 inline bool is_pbs(const Site& site) { return site.batch_system == "pbs"; }
 

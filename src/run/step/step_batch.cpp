@@ -409,7 +409,7 @@ std::optional<std::uint64_t> sampled_by(const Group& group) {
   std::optional<std::uint64_t> oldest;
   for (const auto& rollout : group.rollouts)
     for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
-      if (was_given(rollout, t)) continue;  // nobody sampled it
+      if (was_given(rollout, t)) continue;  // it was not sampled
       for (const std::uint64_t version : rollout.turns[t].policy_version)
         oldest = std::min(oldest.value_or(version), version);
     }

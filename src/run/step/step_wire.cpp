@@ -19,7 +19,7 @@ struct Arrays {
   Array<std::uint64_t> step, prompt, stream_prompt;
   Array<std::uint32_t> draw, planned, rollouts;
   Array<std::int32_t> level, bin;
-  Array<double> weight;        // this and the next are those of StepBatch::training, or empty
+  Array<double> weight;        // this and the next are from StepBatch::training, or empty
   Array<std::uint32_t> keeps;  // number of values of `keep` that the group has
   // [rollouts]
   Array<std::uint32_t> sample, turns, answer_bytes, reason_bytes, text_bytes;
