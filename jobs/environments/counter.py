@@ -12,5 +12,5 @@ for line in sys.stdin:
     answer = {"id": asked["id"], "state": said, "text": f"I heard {said} numbers. Say the next one."}
     if asked["op"] == "step":
         right = asked["action"].strip() == str(said)
-        answer.update(reward=float(right) / 3, done=not right or said == 3, correct=right and said == 3)
+        answer.update(turn=asked["turn"], reward=float(right) / 3, done=not right or said == 3, correct=right and said == 3)
     print(json.dumps(answer), flush=True)

@@ -55,4 +55,4 @@ for line in sys.stdin:
         answer = {"text": f"{asked['prompt']}\n{shown(seen)}".strip()}
     else:
         answer = step(games[name], asked["action"])
-    print(json.dumps({"id": name, "state": None, **answer}), flush=True)
+    print(json.dumps({"id": name, "turn": asked.get("turn"), "state": None, **answer}), flush=True)

@@ -74,7 +74,10 @@ def answer_of(told, beginning=""):
     """What the server says, as an answer to Rollcall."""
     seen = told["data"]["observation"]
     text = str(seen[SHOWN]) if SHOWN else json.dumps(seen)
-    return {"text": beginning + text, "reward": float(told["data"].get("reward") or 0), "done": bool(told["data"]["done"])}
+    done, reward = told["data"]["done"], told["data"].get("reward") or 0
+    if not isinstance(done, bool) or not isinstance(reward, (int, float)):
+        raise ValueError(f"the server says done {done!r:.40} and reward {reward!r:.40}, which are no flag and number of JSON")
+    return {"text": beginning + text, "reward": float(reward), "done": done}
 
 
 def step(game, said):
@@ -103,8 +106,11 @@ for line in sys.stdin:
             if told["type"] == "error":
                 raise ConnectionError(told["data"].get("message", "reset failed"))
             answer = answer_of(told, asked["prompt"] + "\n" if asked["prompt"] else "")
+            if answer.pop("done"):
+                raise ValueError("the episode is over before its first action")
+            answer.pop("reward")
         else:
             answer = step(games[name], asked["action"])
     except (OSError, ValueError, KeyError) as error:
         answer = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps({"id": name, "state": None, **answer}), flush=True)
+    print(json.dumps({"id": name, "turn": asked.get("turn"), "state": None, **answer}), flush=True)

@@ -14,7 +14,7 @@ and the highest score counts. A coroutine is awaited. Token ids are not known he
 
 It returns a number, a dict with "score", or a pair of score and correctness; for TRL and in batches
 a list of one of these. None is no verdict. The score is the reward. The answer is correct where the
-dict's "acc" or the pair says so, or without them where the score is above 0.5. The dict's "pred" is
+dict's "acc" or the pair says so (true or false, 1 or 0), or without them where the score is above 0.5. The dict's "pred" is
 the answer that maj@k counts. An exception or an unusable result leaves the answer without a verdict."""
 import argparse
 import asyncio
@@ -157,14 +157,14 @@ class Function:
         if self.returns_list:
             result = only_one(result)
         parts, correct = result if isinstance(result, dict) else {"score": result}, None
-        if isinstance(result, tuple) and len(result) == 2 and type(result[1]).__name__ in ("bool", "bool_", "NoneType"):
+        if isinstance(result, tuple) and len(result) == 2:
             parts, correct = {"score": result[0]}, result[1]
         if "score" not in parts:
             raise Unusable(f"the function returned a dict without \"score\"; it has {', '.join(map(str, parts))}")
         if parts["score"] is None:
             return {"undecided": True, "reason": "the function returned None"}
         score, correct = number(parts["score"]), parts.get("acc", correct)
-        reply = {"score": score, "correct": score > 0.5 if correct is None else bool(correct)}
+        reply = {"score": score, "correct": score > 0.5 if correct is None else truth(correct)}
         if isinstance(parts.get("pred"), (str, int, float)):
             reply["extracted"] = str(parts["pred"])
         if lacking := [name for name in self.options.components if name not in parts]:
@@ -206,6 +206,17 @@ def number(value):
     if not math.isfinite(found):
         raise Unusable(f"the function returned {'NaN' if math.isnan(found) else 'an infinite number'}")
     return found
+
+
+def truth(value):
+    """A flag that the function returned: a bool, 0 or 1, also of NumPy or PyTorch. A text such as "no" is none."""
+    try:
+        plain = value.item() if hasattr(value, "item") else value
+    except (TypeError, ValueError, RuntimeError):  # it has several elements
+        plain = None
+    if isinstance(plain, (bool, int, float)) and plain in (0, 1):
+        return bool(plain)
+    raise Unusable(f"the function says of correctness ('acc', or the second of a pair) {value!r:.80}, which is neither true nor false, nor 1 or 0")
 
 
 def json_object(text):

@@ -565,7 +565,11 @@ ConfigSchema bind(RunConfig& c) {
          "steps between checkpoints; where ten minutes of work would be lost, a step's end begins "
          "one too",
          kPositive);
-  s.bind("checkpoint.keep_last", &c.checkpoint.keep_last, "checkpoints to keep", kPositive);
+  s.bind(
+      "checkpoint.keep_last", &c.checkpoint.keep_last,
+      "checkpoints to keep, the one of the run's end (done_...) among them, which is of the same "
+      "step as the last train_... before it",
+      kPositive);
   s.bind("checkpoint.keep_every", &c.checkpoint.keep_every,
          "steps whose checkpoints are kept for good: every multiple; 0: none", kCount);
   s.bind(

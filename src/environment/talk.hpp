@@ -47,6 +47,10 @@ struct Answer {
   Loss loss = Loss::none;
 };
 
+/// What is wrong with an answer to the start of a conversation, in which no turn has been taken that
+/// it could end, pay or judge; empty if nothing is.
+std::string wrong_start(const Answer& answer);
+
 /// One conversation up to now. The driver owns it; environments read it.
 struct Talk {
   std::string id;  ///< "train/12/347/0/3": purpose, step, prompt, draw, sample

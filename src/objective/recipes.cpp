@@ -383,7 +383,7 @@ const std::vector<Recipe>& recipes() {
       "judge tasks in the very step whose answers they are about, several wordings of each, final answers without the way to them, and verdicts on groups of one outcome"},
     {"geometryzero-gcpo", "Group Contrastive Policy Optimization (GeometryZero)", "arXiv:2506.07160", 2025,
       {"contrast", "group_norm", "token", "clip", "none", "seq-mean-token-mean", "none"}, {},
-      "a contrast by what a rollout was told, the length reward, and the paper's own weights"},
+      "the length reward and the paper's own weights"},
     {"ttrl", "Test-Time Reinforcement Learning", "arXiv:2504.16084", 2025,
       {"majority_vote", "group_norm", "token", "clip", "none", "token-mean", "none"}, {}, "answers that vote and do not train, 32 of 64 in the paper"},
     {"ettrl", "ETTRL: votes and the entropy of answers", "arXiv:2508.11356", 2025,

@@ -74,6 +74,7 @@ ExampleSet read_examples(const SftSection& section) {
       const Json whole =
           text::parse_in_order(line.text, fmt::format("{}:{}", line.file, line.number));
       set.conversations.push_back(conversation(whole, section.messages_key, line));
+      refuse_media_beside(whole.at(section.messages_key).dump(), object, line);
       set.lines.push_back(line.number);
       note_unused(object, {section.messages_key, "tools", "documents", "chat_template_kwargs"},
                   line, set);
@@ -82,6 +83,7 @@ ExampleSet read_examples(const SftSection& section) {
     const auto prompt_key = key_of(object, section.prompt_key, "prompt", "question"),
                answer_key = key_of(object, section.answer_key, "answer", "completion");
     const auto prompt = text_at(object, prompt_key, "sft.prompt_key or sft.messages_key", line);
+    refuse_media_beside(prompt, object, line);
     set.answers.emplace_back(prompt, text_at(object, answer_key, "sft.answer_key", line));
     note_unused(object, {prompt_key, answer_key}, line, set);
     of_answers.push_back(line.number);

@@ -61,11 +61,15 @@ class SignalGuard {
 
 bool is_own(const fs::path& folder) { return fs::is_regular_file(folder / kMark); }
 
-void require_own(const fs::path& folder) {
+}  // namespace
+
+void require_own_pages(const fs::path& folder) {
   require(!fs::exists(fs::symlink_status(folder)) || is_own(folder),
           fmt::format("{} exists and was not written by rollcall view", folder.string()),
           "it would be replaced", "name a folder that does not exist yet");
 }
+
+namespace {
 
 /// The folder with the suffix ".partial", locked by this process. The destructor removes whatever
 /// has that name by then: an unfinished site, or the earlier site if publish() has exchanged the
@@ -111,7 +115,7 @@ class PartialFolder {
   /// Renames the folder to its final name. If the file system cannot exchange two names, an earlier
   /// site is missing for a moment.
   void publish(const fs::path& folder) {
-    require_own(folder);
+    require_own_pages(folder);
     // path_ holds the earlier site now, which is removed
     if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0)
       return;
@@ -201,7 +205,7 @@ void make_all(Work& work) {
 Written write_site(Site& site, const fs::path& named) {
   // "site/" has no file name
   const fs::path folder = named.has_filename() ? named : named.parent_path();
-  require_own(folder);
+  require_own_pages(folder);
   const SignalGuard signals;
   PartialFolder partial(folder);
   Work work{.site = &site, .folder = &partial, .names = site.files()};

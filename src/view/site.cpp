@@ -2,6 +2,7 @@
 #include "view/site.hpp"
 
 #include "base/errors/long_phase.hpp"
+#include "io/source.hpp"
 #include "view/page.hpp"
 #include "view/script_text.hpp"
 
@@ -10,6 +11,7 @@
 namespace rollcall::view {
 
 Site::Site(const std::vector<std::filesystem::path>& runs) {
+  for (const auto& run : runs) (void)io::open_source(run);  // before a rollout of any is read
   for (const auto& run : runs) {
     const LongPhase phase("reading " + run.string());
     runs_.push_back(std::make_unique<ViewedRun>(run, fmt::format("run-{}", runs_.size() + 1)));

@@ -112,7 +112,10 @@ void add_group(std::string& out, const StepContent& step, std::size_t index, std
   out += ",\"temperature\":", add_number(out, double(g.temperature));
   add_field(out, "prompt", g.prompt.text),
       add_field(out, "reference", text::shown_reference(g.prompt.answer));
-  if (!g.prompt.shown.empty()) add_field(out, "shown", g.prompt.shown);
+  // An environment's words may take its place, and tokens show which they are.
+  const bool is_talk = std::any_of(g.group.rollouts.begin(), g.group.rollouts.end(),
+                                   [](const Rollout& r) { return !r.facts.empty(); });
+  if (!is_talk && !g.prompt.shown.empty()) add_field(out, "shown", g.prompt.shown);
   if (!g.prompt.extra.empty()) add_field(out, "extra", g.prompt.extra);
   add_origin(out, g.group);
   if (const auto& before = step.before.at(index)) {

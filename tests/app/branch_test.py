@@ -72,6 +72,7 @@ def wrong_branches_are_refused(harness):
     for words, says in ((["--from", run], "needs a folder for the branch"),
                         (["--from", f"{run}@3", *there], "train_000004"),  # one that there is
                         (["--from", f"{run}@4", *sets(run__dir=edited)], "already holds a run"),
+                        (["--from", f"{run}@3", *there], "(done_000005 is of the same step as train_000005, after the last evaluation)"),
                         (["--from", harness.work, *there], "names no run"),
                         (["--from", f"{run}@4", *there, *sets(train__steps=4)], "train_000004 has done 4"),
                         (["--from", f"{run}/checkpoints/train_000004/", *there, *sets(train__steps=4)], "train_000004 has done 4"),
@@ -162,7 +163,10 @@ def two_runs_are_compared(harness):
     check(("no difference shown" in out.split("pass@1")[1].splitlines()[0]) == (low <= 0 <= high), out)
     check("8 prompts that both answered" in out and re.search(r"train.lr +0.001 -> 0.05", out) and re.search(r"training steps +5 +5", out), out)
     same = harness.succeed("compare", other, other)
-    check("+0.0000  [+0.0000, +0.0000]  no difference shown" in same and "no key differs" in same, same)
+    check("+0.0000  [+0.0000, +0.0000]  no difference shown" in same and "A and B are the same run" in same, same)
+    copied = harness.work / "copied"
+    shutil.copytree(other, copied)
+    check("no key differs but run.dir" in harness.succeed("compare", other, copied), "a copy is another folder")
     check("the judges" not in out + same and "too few" not in out + same, out + same)
     few, judged = harness.work / "few", harness.work / "judged"
     for folder, settings in ((few, sets(task__heldout_prompts=5)), (judged, sets(task__extract="final_line"))):
@@ -175,6 +179,18 @@ def two_runs_are_compared(harness):
     check(code == 2 and "is not a run folder" in err, err)
 
 
+def both_folders_are_looked_at_first(harness):
+    """Of the first one no rollout is read, which its damaged archive would refuse."""
+    damaged, none = harness.work / "damaged", harness.work / "none"
+    shutil.copytree(parent(harness), damaged)
+    for file in damaged.glob("archive/*.h5"):
+        file.write_bytes(file.read_bytes()[:100])
+    for words, fragment in ((("compare", damaged, none), f"{none} is not a run folder"), (("view", damaged, none, "--out", harness.work / "pages"), f"{none} does not exist"),
+                            (("view", damaged, "--out", parent(harness)), "was not written by rollcall view")):
+        code, _, err, _ = harness.run(*words)
+        check(code == 2 and fragment in err and err.count("\n") == 1, f"{words}: {code} {err}")
+
+
 def a_report_of_any_run(harness):
     """Of a run that is done, one whose process died, one without a checkpoint; nothing of it is lost to the page."""
     dead = harness.work / "dead"
@@ -185,10 +201,14 @@ def a_report_of_any_run(harness):
     (dead / "failure").write_text("rank 1: the <cause>")
     said = harness.succeed("report", dead)
     page = (dead / "report.html").read_text()
-    check("train, but no process holds the folder; 4 of 5 steps" in said, said)
-    for words in (str(dead), "no process holds the folder", "rank 1: the &lt;cause&gt;", "sorting, made", "new: 1 layers of 32", "train.lr", "Mean response length", "cut at the token limit"):
+    check("(failed (its last phase was train); 4 of 5 steps" in said, said)
+    check("\nstate       failed (its last phase was train), " in harness.succeed("status", dead), harness.succeed("status", dead))
+    for words in (str(dead), "failed (its last phase was train)", "rank 1: the &lt;cause&gt;", "sorting, made", "new: 1 layers of 32", "train.lr", "Mean response length", "cut at the token limit"):
         check(words in page, f"the page lacks {words!r}")
     check("run.watch_s" not in page, "a default is shown")
+    (dead / "failure").unlink()
+    check("(train, but no process holds the folder; 4 of 5 steps" in harness.succeed("report", dead), "a run that was killed")
+    check("\nstate       train, but no process holds the folder, " in harness.succeed("status", dead), harness.succeed("status", dead))
     shutil.rmtree(dead / "checkpoints")
     harness.succeed("report", dead, "--out", harness.work / "page.html")
     check("0 of 5" in (harness.work / "page.html").read_text(), "a run without a checkpoint")
@@ -201,5 +221,5 @@ def a_report_of_any_run(harness):
 
 
 main(it_goes_on_bit_for_bit, what_differs_is_named, wrong_branches_are_refused, an_unfinished_branch_begins_again, what_only_looks_may_change,
-     an_end_is_measured_with_more_samples, a_changed_grader_is_told, two_runs_are_compared,
+     an_end_is_measured_with_more_samples, a_changed_grader_is_told, two_runs_are_compared, both_folders_are_looked_at_first,
      a_report_of_any_run)

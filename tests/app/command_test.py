@@ -36,6 +36,7 @@ for line in sys.stdin:
     if fate == 2 and asked["id"].startswith("train/2/"): os.fork(); time.sleep(600)
     if fate == 3: sys.exit(1)
     reply = {"id": asked["id"], "score": float(right), "correct": right, "reason": "equal" if right else "unequal"}
+    if MODE == "never": reply.update(score=0.0, correct=False, reason=f"never {len(asked['response']) % 2}")
     if MODE == "strict": reply["score"] = 1.0 if right else -1.0
     if MODE == "strict" and fate in (6, 7): reply = {"id": asked["id"], "undecided": True, "reason": "nobody can tell"}
     print(json.dumps(reply), flush=True)
@@ -75,6 +76,14 @@ def same_bits_as_the_built_in_verifier(harness):
     check(row["scoring/command/verdicts"] == 32 and row["scoring/command/undecided"] == 0, row)
     check(0 < row["timing_s/command_median"] <= row["timing_s/command_max"] and row["perf/command_verdicts_per_s"] > 0, row)
     check(metrics(built_in)[-1]["scoring/exact_match/verdicts"] == 32, "a built-in verifier is not measured")
+
+
+def none_right_shows_its_reasons(harness):
+    folder = harness.work / "never"
+    code, out, err, _ = harness.run("train", harness.tiny, "--set", f"run.dir={folder}", *SETTINGS, *LIMIT, *grader(harness, "never"), *sets(train__steps=1, eval__after="false"))
+    told = [line for line in err.splitlines() if "answers is right" in line]
+    check(code == 0 and len(told) == 1 and 'reward.command gives the reasons "never ' in told[0], f"exit code {code}\n{out}\n{err}")
+    check("final answer" not in told[0], f"extraction has no part in it: {told[0]}")
 
 
 def failures_cost_their_own_verdicts(harness):
@@ -336,5 +345,5 @@ def rescoring(harness):
     check(not (folder / "rescored/half").exists(), "a command that was killed leaves verdicts")
 
 
-main((failures_cost_their_own_verdicts, a_kill_changes_no_bit, to_be_undecided_is_never_better_than_to_be_wrong), (same_bits_as_the_built_in_verifier, examples, in_the_sandbox, rescoring), stopped_and_killed, wrong_commands, an_outage_ends_no_run_for_good,
+main((failures_cost_their_own_verdicts, a_kill_changes_no_bit, to_be_undecided_is_never_better_than_to_be_wrong), (same_bits_as_the_built_in_verifier, examples, in_the_sandbox, rescoring, none_right_shows_its_reasons), stopped_and_killed, wrong_commands, an_outage_ends_no_run_for_good,
      at_a_time=4)

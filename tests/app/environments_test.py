@@ -1,8 +1,10 @@
 """Runs whose rollouts are conversations with built-in environments: every row trains, with equal bits on other ranks and threads, after kills inside a conversation and after its end; evaluations talk as well."""
 import json
 import pathlib
+import shutil
 import signal
 import string
+import sys
 import time
 
 from harness import await_steps, check, main, metrics, result, sets
@@ -13,6 +15,18 @@ TALK = sets(task__format_weight=0, task__min_level=2, task__max_level=3, model__
 SHORT = [*TALK, *sets(train__steps=2, checkpoint__every=2, archive__pack_every=2)]
 LONG = [*TALK, *sets(task__name="key_door", train__steps=6, checkpoint__every=2, archive__pack_every=2)]
 CALL = '<tool_call>\n{"name": "calculator", "arguments": {"expression": "6*7"}}\n</tool_call>'
+
+# Greets with its conversation's id in place of the prompt, and says which turn it was.
+GREETER = '''#!/usr/bin/env python3
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["op"] == "close":
+        continue
+    turn = asked["turn"] + 1 if asked["op"] == "step" else 0
+    text = f"told {turn}" if turn else "greeting " + asked["id"]
+    print(json.dumps({"id": asked["id"], "state": None, "text": text if turn < 3 else "", "reward": 0, "done": turn == 3}), flush=True)
+'''
 
 
 def of_row(name):
@@ -136,6 +150,29 @@ def tools_are_shown_called_and_answered(harness):
     check(metrics(run)[0]["turns/told_tokens_mean"] > 0, "nothing was told")
 
 
+def what_was_said_is_shown_and_exported(harness):
+    """An environment whose first words replace the prompt; each conversation has other ones."""
+    program = harness.work / "greeter.py"
+    program.write_text(GREETER)
+    run = train(harness, "greeted", *SHORT, *sets(sampling__max_new_tokens=96, environment__command=json.dumps([sys.executable, str(program)])))
+    told = rollouts_of(harness, run)
+    for rollout in told:
+        place = "/".join(str(rollout[part]) for part in ("purpose", "step", "prompt_id", "draw", "sample"))
+        first, *turns = rollout["turns"]
+        check(rollout["shown"].strip() == first["text"].strip() == "greeting " + place and rollout["prompt"].strip() not in rollout["shown"], f"{rollout['shown']!r}, {first}")
+        heard = [turn["text"].strip() for turn in turns if turn["role"] == "environment"]
+        check(heard == ["told 1", "told 2", ""][: len(heard)], f"{turns}")
+        check("\x1e".join(turn["text"] for turn in turns if turn["role"] == "policy") == rollout["completion"], f"{rollout}")
+    check(any(len(rollout["turns"]) > 3 for rollout in told), "nothing was told")
+    shown = harness.succeed("archive", "show", run, "--prompt", told[0]["prompt_id"], "--purpose", "train")
+    check("      | greeting train/1/" in shown and "      | told 1" in shown and "as the policy was shown it" not in shown, shown)
+    file = next(run.glob("archive/train*.h5"))
+    check([json.loads(line) for line in harness.succeed("archive", "export", file).splitlines()] == told, "a file in its run folder is decoded otherwise")
+    alone = pathlib.Path(shutil.copy(file, harness.work / "alone.h5"))
+    code, out, err, _ = harness.run("archive", "export", alone)
+    check(code == 0 and {json.loads(line)["shown"] for line in out.splitlines()} == {None} and "there is no config.toml around it" in err, f"{code} {err}")
+
+
 def programs_run_in_the_sandbox(harness):
     """Every answer begins with a program, and is told what it prints."""
     code = '<tool_call>\n{"name": "python", "arguments": {"code": "print(6 * 7)"}}\n</tool_call>'
@@ -162,5 +199,5 @@ def the_plan_says_how_long(harness):
     check("a conversation" not in harness.succeed("plan", harness.tiny), "a plan of single answers speaks of conversations")
 
 
-main(every_row_trains_alike, what_turns_are_paid_is_the_reward, key_door_is_the_same_on_any_ranks_and_threads, killed_inside_a_conversation, its_archive_trains_the_same, evaluations_talk, resumed_after_its_end, tools_are_shown_called_and_answered, programs_run_in_the_sandbox,
+main(every_row_trains_alike, what_turns_are_paid_is_the_reward, what_was_said_is_shown_and_exported, key_door_is_the_same_on_any_ranks_and_threads, killed_inside_a_conversation, its_archive_trains_the_same, evaluations_talk, resumed_after_its_end, tools_are_shown_called_and_answered, programs_run_in_the_sandbox,
      templates_that_rewrite_are_refused, the_plan_says_how_long)

@@ -126,6 +126,7 @@ def failures_cost_their_own_rollouts(harness):
     check(sum(row["environment/restarted"] for row in rows) > 0 and all(0 < row["critic/component/calm/mean"] < 2 for row in rows), f"{rows}")
     said = harness.succeed("status", folders[0])
     check(f"lost        {sum(fates.values())} conversations since the last start; the first: train/" in said, said)
+    check(re.search(rf"undecided   {sum(fates.values())} of \d+ verdicts .* {re.escape(str(folders[0]))}/environment/", said), f"the log of the environment is not named\n{said}")
     errors = sorted((folders[0] / "environment").glob("rank-0000-process-*.log"))
     check(errors and all(path.stat().st_size <= 1 << 20 for path in errors), f"{errors}")
 
@@ -214,4 +215,52 @@ for line in sys.stdin:
     check("16 of 16 verdicts are undecided" in err, f"the lost conversations are no part of all verdicts\n{err}")
 
 
-main(failures_cost_their_own_rollouts, lost_conversations_are_not_rescored, kept_states_and_many_processes, what_a_process_kept_is_told_again, killed_after_a_loss, in_the_sandbox, all_lost_says_where_to_look)
+def answers_that_mean_something_else_are_refused_at_the_start(harness):
+    """A misspelt key, a key that stands twice, and a reset that ends or pays its conversation."""
+    path = harness.work / "odd.py"
+    path.write_text(f"#!{sys.executable} -IS\n" + '''import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["op"] != "close": print('{"id": %s, "state": 0, "text": "go", %s}' % (json.dumps(asked["id"]), sys.argv[1] if asked["op"] == sys.argv[2] else '"reason": ""'), flush=True)
+''')
+    path.chmod(0o755)
+    table = (('"rewards": 1', "step", 'the key "rewards", which is not read; did you mean reward?'), ('"reward": 0.1, "reward": 5', "step", 'the key "reward" twice'), ('"turn": 3', "step", "it answers turn 3 of"),
+             ('"done": true', "reset", "it was over before its first turn"), ('"reward": 5', "reset", "it paid a reward before its first turn"))
+    for number, (keys, op, said) in enumerate(table):
+        folder = harness.work / f"odd_{number}"
+        code, _, err, _ = harness.run("train", harness.tiny, "--set", f"run.dir={folder}", *TALK, *sets(environment__command=json.dumps([str(path), keys, op])))
+        check(code == 2 and f"does not answer a {op} as it must" in err and said in err, f"{keys} in a {op}: {code}\n{err}")
+
+
+def texts_that_do_not_fit(harness):
+    """A first text beyond the model's positions is refused where it is tried and loses its conversation later; a long answer is told and counted."""
+    path = harness.work / "long.py"
+    path.write_text(f"#!{sys.executable} -IS\n" + '''import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["op"] == "close": continue
+    tried, begins = asked["id"].startswith("try/"), asked["op"] == "reset"
+    long = sys.argv[1] == "start" or (sys.argv[1] == "later" and begins and not tried) or (sys.argv[1] == "step" and not begins)
+    print(json.dumps({"id": asked["id"], "state": 0, "text": "x" * 500 if long else "go on"}), flush=True)
+''')
+    path.chmod(0o755)
+
+    def run(mode, *settings):
+        return harness.run("train", harness.tiny, "--set", f"run.dir={harness.work / ('long_' + mode)}", *TALK, *sets(environment__command=json.dumps([str(path), mode])), *settings)
+
+    code, _, err, _ = run("start")
+    check(code == 2 and "environment.command begins a conversation with 500 bytes" in err and "128 positions" in err, f"{code}\n{err}")
+    code, _, err, _ = run("later")
+    check(code == 3 and "with its first text the prompt has" in err, f"{code}\n{err}")
+    code, _, err, _ = run("step")
+    rows = [row for row in metrics(harness.work / "long_step") if "turns/no_room_ratio" in row]
+    told = "conversations ended at a text of the environment that left the policy no room"
+    check(code == 0 and len(rows) == 3, f"{code}\n{err}")
+    check(told in err and any(row["turns/no_room_ratio"] > 0 for row in rows), err)
+    code, _, err, _ = run("never", *sets(sft__steps=0, sampling__turn_tokens=1))
+    first = metrics(harness.work / "long_never")[0]
+    all_cut = first["turns/mean"] == 1 and first["response_length/clip_ratio"] == 1
+    check(code == 0 and ("step 1 asked the environment nothing: sampling.turn_tokens (1) cut the first turn of all 16 conversations" in err) == all_cut, f"{first}\n{err}")
+
+
+main(failures_cost_their_own_rollouts, lost_conversations_are_not_rescored, kept_states_and_many_processes, what_a_process_kept_is_told_again, killed_after_a_loss, in_the_sandbox, all_lost_says_where_to_look, answers_that_mean_something_else_are_refused_at_the_start, texts_that_do_not_fit)

@@ -42,6 +42,17 @@ async def rubric(prompt, completion, answer, state, info, parser):
     return float(parser.parse_answer(completion) == answer == "5" and info["k"] == 1 and state["answer"] == answer and prompt[-1]["content"] == "2+3?")
 def pair(ground_truth, response): return (0.25, response == ground_truth)
 
+# what is said of correctness: flags and 0 or 1, and nothing else
+class Scalar:
+    def __init__(self, value): self.value = value
+    def item(self): return self.value
+def of_text(ground_truth, response): return {"score": 0.0, "acc": "no"}
+def of_share(ground_truth, response): return {"score": 0.0, "acc": 0.5}
+def of_pair(ground_truth, response): return (0.0, "no")
+def of_zero(ground_truth, response): return {"score": 1.0, "acc": 0}
+def of_one(ground_truth, response): return (0.0, 1.0)
+def of_scalar(ground_truth, response): return {"score": 0.0, "acc": Scalar(True)}
+
 def unknown(env, metadata): return 1.0
 '''
 
@@ -58,7 +69,9 @@ def functions_get_what_their_trainers_give(harness):
              ("awaited", text, "5", right), ("noisy", text, "5", right), ("undecided", text, "5", "the function returned None"), ("three", text, "5", "the function returned 3 rewards for 1 completion"),
              ("bare", text, "5", "the function returned no list"), ("not_a_number", text, "5", "the function returned NaN"), ("raises", text, "5", "ValueError: no such thing (functions.py:"),
              ("leaves", text, "5", "SystemExit: 0 (functions.py:"), ("verl", verl, "2 3=5", (1.0, False)), ("batch", number, "5", right), ("listed", {"reward_model": {"ground_truth": ["4", "5"]}}, ["4", "5"], right),
-             ("lacks", verl, "5", "a dict without \"score\"; it has reward"), ("weighted", verl, "5", "the function needs weight; for verl there is data_source"), ("rubric", rows, "5", right), ("pair", rows, "5", (0.25, True)))
+             ("lacks", verl, "5", "a dict without \"score\"; it has reward"), ("weighted", verl, "5", "the function needs weight; for verl there is data_source"), ("rubric", rows, "5", right), ("pair", rows, "5", (0.25, True)),
+             ("of_text", rows, "5", "'no', which is neither true nor false"), ("of_share", rows, "5", "0.5, which is neither true nor false"), ("of_pair", rows, "5", "'no', which is neither true nor false"),
+             ("of_zero", rows, "5", (1.0, False)), ("of_one", rows, "5", (0.0, True)), ("of_scalar", rows, "5", (0.0, True)))
     processes = []
     for name, row, answer, wanted in table:
         asked = {"id": "train/12/3/0/1", "prompt": "2+3?\n", "response": "5", "answer": answer, "extra": row}

@@ -140,6 +140,30 @@ def relative_paths_stay_where_they_were(harness):
     check(code == 0 and f"the prompts are not those of the last start: {here.resolve() / 'q.jsonl'} hold" in said, f"{code}\n{said}")
 
 
+def what_the_folder_refuses_is_told_before_the_data_are_read(harness):
+    """The file of questions is gone, which no message says: settings, folder and checkpoint are enough for all of these."""
+    folder, questions = harness.work / "early", harness.work / "early.jsonl"
+    write_questions(questions, QUESTIONS["here"])
+    words = [*OWN_FILE, *sets(task__file=questions)]
+    _, _, err, _ = harness.run("train", harness.tiny, *words, *sets(run__dir=folder, train__steps=2, run__log_level="info"))
+    check("2 supervised steps come first" in err, err)
+    for again in (["--resume", folder / "config.toml", *sets(train__steps=3)], ["--from", folder, *sets(run__dir=harness.work / "early_branch", train__steps=4)]):
+        code, out, err, _ = harness.run("train", *again, *sets(run__log_level="info"))
+        check(code == 0 and "supervised steps come first" not in err, f"{again}: {code}\n{out}\n{err}")
+    questions.unlink()
+    below = questions.with_name("a_file")
+    below.write_text("")
+    early = [harness.tiny, *words, *sets(train__steps=5)]
+    for wrong, says in (([*early, "--resume", *sets(run__dir=folder, train__lr=0.5, sampling__temperature=0.7)], ["train.lr is 0.5", "sampling.temperature is 0.7", "as checkpoint train_000003 records"]),
+                        ([*early, "--resume", *sets(run__dir=folder, train__steps=1, train__lr=0.5)], ["mistakes, one a line", "train.lr is 0.5", "has done 3"]),
+                        ([*early, *sets(run__dir=below / "run")], [f"cannot create run.dir {below / 'run'}: Not a directory"]),
+                        ([*early, *sets(run__dir=folder, environment__name="tool", teacher__model="x")], ["mistakes, one a line", "already holds a run", "environment.name", "teacher.model is set"]),
+                        (["--from", folder, *sets(train__steps=5)], ["needs a folder for the branch"]),
+                        (["--from", folder, *sets(run__dir=harness.work / "later", train__steps=2)], ["has done 3"])):
+        code, out, err, _ = harness.run("train", *wrong)
+        check(code == 2 and all(part in err for part in says) and "early.jsonl" not in err, f"{wrong}: {code}, wanted {says}\n{out}\n{err}")
+
+
 def other_heldout_prompts_are_not_compared(harness):
     """As many others, and fewer: `before` is left out, and `after` is made again where the run has ended."""
     folder, held = harness.work / "heldout", harness.work / "held.jsonl"
@@ -227,5 +251,5 @@ def files_of_ones_own_are_kept(harness):
         check((folder / name).read_text() == "mine", f"{name} was written")
 
 
-main(a_record_without_its_first_line, a_model_folder_is_no_run_folder, files_of_ones_own_are_kept, a_copy_resumes_where_it_lies, an_edited_config_is_noticed, a_resume_needs_a_run, a_new_run_is_checked_however_it_starts, relative_paths_stay_where_they_were,
+main(a_record_without_its_first_line, a_model_folder_is_no_run_folder, files_of_ones_own_are_kept, a_copy_resumes_where_it_lies, an_edited_config_is_noticed, a_resume_needs_a_run, a_new_run_is_checked_however_it_starts, relative_paths_stay_where_they_were, what_the_folder_refuses_is_told_before_the_data_are_read,
      other_heldout_prompts_are_not_compared, links_of_ones_own_are_followed, without_a_checkpoint_it_begins_again)

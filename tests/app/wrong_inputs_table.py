@@ -146,7 +146,7 @@ ROWS = [
     ("a start on nobody's way", TRAIN + "--set environment.name=retry --set environment.start_depth=backward", 2, "the environment has no expert"),
     ("a start that is none", TRAIN + "--set task.name=key_door --set environment.start_depth=backwards", 2, "did you mean backward?"),
     ("an environment that is no program", TRAIN + "--set environment.command=[\"/nowhere\"]", 2, "environment.command begins with /nowhere"),
-    ("an environment that says nothing", TRAIN + "--set environment.command=[\"true\"]", 2, "environment.command (true) does not answer a reset"),
+    ("an environment that says nothing", TRAIN + "--set environment.command=[\"true\"]", 2, "environment.command (true) does not answer a reset as it must"),
     ("a tool misspelt", TRAIN + "--set environment.name=tools --set environment.tools=[\"calculater\"]", 2, "did you mean calculator?"),
     ("tools that no template shows", TRAIN + "--set environment.name=tools --set environment.tools=[\"calculator\"]", 2, "text.template=none does not show tools"),
     ("a verdict that nobody reaches", TRAIN + "--set reward.verifier=episode", 2, "the run has no environment"),
@@ -272,8 +272,7 @@ ROWS = [
     *((f"rows that {likeness}", "plan {tiny} --set run.dir={w}/new --set task.name=jsonl --set task.answer_marker= --set text.tokenizer=byte --set task.file={w}/alike.jsonl", 0, told,
        {"done": True})
       for likeness, told in (("have one id", "1 row has the id of an earlier one (lines 19 and 20)"),
-                             ("differ in a blank", "1 question differs from an earlier one in blanks at the ends alone, and has another answer (lines 4 and 21)"),
-                             ("ask the same", "1 question is asked again with another answer (lines 7 and 22)"))),
+                             ("differ in a blank", "2 questions are asked again with another answer (lines 4 and 21 for example); the first answer counts"))),
     ("jsonl file is empty", JSONL + "empty.jsonl", 2, "holds no question"),
     ("model folder without weights and tokenizer", TRAIN + "--set model.path={w}/model --set text.tokenizer=model", 2, "has neither model.safetensors nor",
      {"before": ["model_weightless"]}),

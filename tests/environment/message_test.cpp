@@ -45,7 +45,7 @@ TEST(EnvironmentMessage, LinesAreThoseOfTheProtocol) {
 
 TEST(EnvironmentMessage, AnAnswerIsReadByNameAndType) {
   const auto full = parse_answer(
-      R"({"id":"a","state":{"b":[1,null]},"text":"é","reward":-2,"done":true,"correct":false,"components":{"y":3},"reason":"r","more":1})",
+      R"({"id":"a","state":{"b":[1,null]},"text":"é","reward":-2,"done":true,"correct":false,"components":{"y":3},"reason":"r","op":"step","action":"a"})",
       {.components = {"x", "y"}});
   ASSERT_EQ(full.fault, "");
   EXPECT_EQ(full.id, "a");
@@ -61,6 +61,8 @@ TEST(EnvironmentMessage, AnAnswerIsReadByNameAndType) {
   EXPECT_FALSE(least.answer.state || least.answer.correct || least.answer.done);
   EXPECT_TRUE(least.answer.components.empty());
   EXPECT_EQ(parse_answer(R"({"id":"a","done":true})", {}).fault, "");
+  EXPECT_EQ(parse_answer(R"({"id":"a","text":"","turn":2})", {}).turn, 2U);
+  EXPECT_FALSE(parse_answer(R"({"id":"a","text":"","turn":null})", {}).turn);
   const auto told = parse_answer(R"({"id":"a","error":"no room"})", {});
   EXPECT_EQ(told.answer.loss, Loss::told);
   EXPECT_EQ(told.answer.reason, "no room");
@@ -93,6 +95,8 @@ TEST(EnvironmentMessage, LiesAreNamed) {
       {R"({"id":"a","text":"","reward":1e999})", "its answer holds 1e999"},
       {R"({"id":"a","text":"NaN"}})", "not a JSON object"},
       {R"({"id":"a","text":"","reward":"1"})", "\"reward\" is not a number"},
+      {R"({"id":"a","text":"","turn":-1})", "\"turn\" is no number of a turn"},
+      {R"({"id":"a","text":"","turn":"0"})", "\"turn\" is no number of a turn"},
       {R"({"id":"a","text":7})", "\"text\" is not a text"},
       {R"({"id":"a","text":"","done":1})", "\"done\" is neither"},
       {R"({"id":"a","text":"","correct":"yes"})", "\"correct\" is neither"},
@@ -111,7 +115,14 @@ TEST(EnvironmentMessage, LiesAreNamed) {
       {R"({"id":"a","text":"","state":")" + std::string(kLongestText, 'x') + "\"}", "longer than"},
       {R"({"id":"a","text":"","state":)" + std::string(300'000, '[') + std::string(300'000, ']') +
            "}",
-       "within each other"}};
+       "within each other"},
+      {R"({"id":"a","text":"","rewards":1})",
+       "\"rewards\", which is not read; did you mean reward?"},
+      {R"({"id":"a","text":"","is_correct":true})", "did you mean correct?"},
+      {R"({"id":"a","error":"no room","colour":"red"})",
+       "\"colour\", which is not read; valid are"},
+      {R"({"id":"a","text":"","reward":0.1,"reward":5})", "has the key \"reward\" twice"},
+      {R"({"id":"a","text":"","state":{"k":[{"n":1,"n":1}]}})", "has the key \"n\" twice"}};
   for (const auto& [line, fault] : lies) {
     const auto parsed = parse_answer(line, {.components = {"length"}, .kinds = {"look", "open"}});
     EXPECT_NE(parsed.fault.find(fault), std::string::npos)

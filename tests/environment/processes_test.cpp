@@ -27,6 +27,10 @@ while read -r line; do
     *'"action":"lie"'*) printf '{"id":"%s","state":%s,"text":"","reward":"much"}\n' "$id" "$1" ;;
     *'"action":"flood"'*) head -c 3000000 /dev/zero | tr '\0' x ;;
     *'"action":"error"'*) printf '{"id":"%s","error":"no more"}\n' "$id" ;;
+    *'"action":"twice"'*) a=$(printf '{"id":"%s","state":%s,"text":"heard"}' "$id" "$1")
+      printf '%s\n%s\n' "$a" "$a" ;;
+    *'"action":"other"'*) printf '{"id":"train/9/9/9/9","state":%s,"text":"heard"}\n' "$1" ;;
+    *'"action":"first"'*) printf '{"id":"%s","turn":0,"state":%s,"text":"heard"}\n' "$id" "$1" ;;
     *'"action":"end"'*) printf '{"id":"%s","done":true}\n' "$id" ;;
     *'"action":"number"'*) printf '{"id":"%s","state":%s,"text":"%s"}\n' "$id" "$1" $$ ;;
     *) printf '{"id":"%s","state":%s,"text":"heard","reward":1}\n' "$id" "$1" ;;
@@ -106,6 +110,35 @@ TEST(Processes, TwoHundredFiftySixLoseNothing) {
     for (const auto& [number, answer] : table.hear(512))
       EXPECT_EQ(answer.loss, Loss::none) << number << ": " << answer.reason;
   }
+}
+
+/// A process that writes an answer which nobody awaits is ended, since the next answer of that
+/// conversation might be taken for another one.
+TEST(Processes, AnAnswerThatNobodyAwaitsEndsTheProcess) {
+  reward::Spawner spawner("environment.command");
+  Table table(make_processes(spawner, config("0", 1, 60.0)));
+  table.ask(1), table.ask(2);
+  (void)table.hear(2);
+  table.say(1, "twice");
+  EXPECT_EQ(table.hear(1).at(1).loss, Loss::none);
+  table.say(1, "go");
+  EXPECT_EQ(table.hear(1).at(1).reward, 1.0);
+  EXPECT_EQ(table.partner->take_restarts(), 1) << "after the second line";
+  table.say(2, "other");
+  const auto other = table.hear(1).at(2);
+  EXPECT_EQ(other.loss, Loss::malformed);
+  EXPECT_NE(other.reason.find("answers \"train/9/9/9/9\", which waits for no"), std::string::npos)
+      << other.reason;
+  table.ask(3);
+  (void)table.hear(1);
+  table.say(3, "first");
+  EXPECT_EQ(table.hear(1).at(3).loss, Loss::none) << "it names the turn that it answers";
+  table.say(3, "first");
+  const auto late = table.hear(1).at(3);
+  EXPECT_EQ(late.loss, Loss::malformed);
+  EXPECT_NE(late.reason.find("answers turn 0 of \"train/1/0/0/3\", where turn 1 waits"),
+            std::string::npos)
+      << late.reason;
 }
 
 /// What a shell wrote to standard error, which says what it was asked.
@@ -207,6 +240,15 @@ TEST(Processes, ACommandIsTriedBeforeTheRun) {
         << error.what();
     EXPECT_NE(std::string(error.what()).find("ended with status 3"), std::string::npos)
         << error.what();
+  }
+  for (const std::string more :
+       {R"("done":true)", R"("reward":5)", R"("correct":true)", R"("rewards":0)"}) {
+    RunConfig early = config("0", 1);
+    early.environment.command = {"/bin/sh", "-c",
+                                 R"(read -r line; id=${line#*'"id":"'}; id=${id%%'"'*}
+printf '{"id":"%s","state":0,"text":"Go.",%s}\n' "$id" "$1"; cat > /dev/null)",
+                                 "sh", more};
+    EXPECT_THROW(try_command(spawner, early, {}), ConfigError) << "in the reset: " << more;
   }
   RunConfig forks = config("null", 1);
   forks.environment.forks = "tree";

@@ -15,7 +15,7 @@ from harness import check, main, sets  # noqa: E402
 def the_page_runs(harness):
     page = (harness.source / "docs/guide/python.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
-    check(len(blocks) == 5, f"the page has {len(blocks)} blocks")
+    check(len(blocks) == 6, f"the page has {len(blocks)} blocks")
     harness.train(harness.work / "runs/quickstart", *sets(eval__every=3))
     (harness.work / "own.toml").write_text((harness.source / "tests/app/tiny.toml").read_text())
     os.chdir(harness.work)
@@ -38,10 +38,11 @@ def the_page_runs(harness):
     )
     check(scope["tokens"].step.nunique() == 6 and scope["data"].sizes["component"] == 2, printed[2])
     check(
-        printed[3].startswith("1 ") and "\nstopped\n" in printed[3] and "\ndone " in printed[3],
-        printed[3],
+        printed[4].startswith("1 ") and "\nstopped\n" in printed[4] and "\ndone " in printed[4],
+        printed[4],
     )
-    check(printed[4].strip() == "[('correct', '\\\\frac{2}{4}'), ('wrong', '3')]", printed[4])
+    check(printed[3] == "", f"words of conversations in a run without any: {printed[3]}")
+    check(printed[5].strip() == "[('correct', '\\\\frac{2}{4}'), ('wrong', '3')]", printed[5])
 
 
 main(the_page_runs)

@@ -134,6 +134,22 @@ TEST_F(Played, LossesAreFlagged) {
   }
 }
 
+/// No turn has been taken that a start could end, judge or pay.
+TEST_F(Played, AStartEndsAndPaysNothing) {
+  const std::pair<environment::Answer, std::string> rows[] = {
+      {{.text = "t", .done = true}, "it was over before its first turn"},
+      {{.text = "t", .correct = true}, "it was correct before its first turn"},
+      {{.text = "t", .reward = 5.0}, "it paid a reward before its first turn"},
+      {{.text = "t", .components = {0.0, -1.0}}, "it paid a reward before its first turn"},
+      {{.text = "t", .reward = 0.0, .correct = false, .components = {0.0}}, ""}};
+  for (const auto& [answer, reason] : rows) {
+    Conversation talk({.id = "x"}, kWide, {});
+    EXPECT_EQ(talk.begin(answer), reason.empty() ? "t" : "");
+    EXPECT_EQ(talk.over(), !reason.empty()) << reason;
+    EXPECT_EQ(talk.lost_start() ? talk.lost_start()->reason : "", reason);
+  }
+}
+
 TEST_F(Played, APromptMayLeaveNoRoom) {
   Conversation talk = begun({.turns = 2, .sampled = 20, .all = 0});
   EXPECT_TRUE(talk.over());

@@ -109,6 +109,7 @@ class Scripted final : public environment::Partner {
   std::map<std::string, std::pair<std::size_t, environment::Loss>>
       losses{};  ///< by conversation: how it is lost, and after how many actions
   std::function<void(int)> on_ask{};  ///< is told how often it was asked
+  std::string begins{};               ///< the first text; empty: it is drawn
   bool keeps_state = false;           ///< after the start
   bool answers = true;                ///< whether what waits is ever answered
   std::set<std::string> open{};
@@ -127,7 +128,9 @@ class Scripted final : public environment::Partner {
     if (loss != losses.end() && loss->second.first == turns)
       return {.reason = "as the script says", .loss = loss->second.second};
     EXPECT_EQ(talk.said.size(), turns);
-    if (turns == 0) return {.state = "begun", .text = fmt::format("{}?", talk.seeds.start % 97)};
+    if (turns == 0)
+      return {.state = "begun",
+              .text = begins.empty() ? fmt::format("{}?", talk.seeds.start % 97) : begins};
     const std::uint64_t drawn =
         hash(fmt::format("{} {} {}", talk.state.value_or("kept"), talk.actions.back(),
                          environment::step_seed(talk.seeds, turns - 1)));

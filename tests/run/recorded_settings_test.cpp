@@ -65,6 +65,20 @@ TEST_F(Recorded, AnEarlierBuildsCheckpointLeavesItToConfigToml) {
   EXPECT_NE(refusal().find("run.seed is 7"), std::string::npos);
 }
 
+TEST_F(Recorded, WhatFilesDecideIsComparedOnceTheyAreRead) {
+  config.text.tokenizer = "byte", config.text.chat_template = "none",
+  config.task.answer_marker = "####", config.reward.verifier = "math";
+  save("train_000002");
+  const auto recorded = recorded_settings(root.path());
+  ASSERT_TRUE(recorded.has_value());
+  RunConfig open = config;
+  open.text.tokenizer = open.text.chat_template = open.task.answer_marker = "auto";
+  open.reward.verifier.clear();
+  check_same_settings(with_recorded_texts(open, *recorded), *recorded);
+  open.task.answer_marker = "";
+  EXPECT_THROW(check_same_settings(with_recorded_texts(open, *recorded), *recorded), ConfigError);
+}
+
 TEST_F(Recorded, EveryRefusedKeyIsNamed) {
   save("train_000002");
   config.run.seed = 4, config.train.optimizer.lr = 0.5, config.sampling.stop = {"x"},

@@ -207,6 +207,38 @@ TEST(RolloutDriver, ALossCostsItsRolloutAlone) {
   EXPECT_GT(driver.take_figures().lost, 0);
 }
 
+TEST(RolloutDriver, AFirstTextThatDoesNotFitLosesItsConversation) {
+  const io::test::RunFolder folder;
+  RunContext context = driven_job(folder.path(), 2, kRetry);
+  auto partner = std::make_unique<Scripted>();
+  partner->begins = std::string(300, 'a');
+  RolloutDriver driver(context, std::move(partner));
+  const RolloutShard shard = driver.run(driven_plan(context, 2), 0);
+  for (const Rollout* rollout : all_of(shard)) {
+    EXPECT_EQ(rollout->finish, FinishReason::lost);
+    ASSERT_EQ(rollout->turns.size(), 1U);
+    EXPECT_LT(rollout->turns[0].tokens.size(), 256U) << "the prompt, as of all that never began";
+    EXPECT_NE(rollout->facts.at(0).reason.find("and the model 256 positions"), std::string::npos)
+        << rollout->facts.at(0).reason;
+  }
+  EXPECT_EQ(driver.take_figures().lost, 6);
+}
+
+TEST(RolloutDriver, CountsConversationsThatWereNeverAsked) {
+  const io::test::RunFolder folder;
+  RunContext context = driven_job(folder.path(), 1, kRetry);
+  StepPlan plan = driven_plan(context, 2);
+  RolloutDriver driver(context, std::make_unique<Scripted>());
+  (void)driver.run(plan, 0);
+  DriverFigures figures = driver.take_figures();
+  EXPECT_EQ(figures.conversations, 6);
+  EXPECT_LT(figures.unasked, 6);
+  plan.sampling.stop.clear(), plan.sampling.turn_tokens = 1;
+  (void)driver.run(plan, 0);
+  figures = driver.take_figures();
+  EXPECT_EQ(figures.unasked, 6) << "a turn of one token has no end";
+}
+
 /// What a group of another draw meets, and what the greedy answers meet, is the same world.
 TEST(RolloutDriver, FurtherDrawsBeginInTheWorldOfTheirParent) {
   const io::test::RunFolder folder;

@@ -109,6 +109,20 @@ TEST_F(Folder, IsRefusedWhereNothingCanBeWritten) {
             std::string::npos);
 }
 
+TEST_F(Folder, IsRefusedBeforeItIsMade) {
+  write_file_atomic(root / "file", "");
+  for (const fs::path& path : {root / "file" / "run", root / "file"})
+    EXPECT_NE(refusal<EnvironmentError>([&] { require_place(path); }).find("Not a directory"),
+              std::string::npos);
+  EXPECT_NE(refusal<EnvironmentError>([&] {
+              require_place(root / "file", JobKind::eval);
+            }).find("choose another folder with --out"),
+            std::string::npos);
+  require_place(root / "new" / "run");
+  EXPECT_FALSE(fs::exists(root / "new"));
+  require_place(root.path());
+}
+
 TEST_F(Folder, LetsOneRankTellOfAFailure) {
   EXPECT_TRUE(watch::is_first_failure(config.run.dir, "rank 1: the cause"));
   EXPECT_FALSE(watch::is_first_failure(config.run.dir, "rank 0: the cause"));

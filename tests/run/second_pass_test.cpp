@@ -249,6 +249,22 @@ TEST(SecondPass, LeavesOutWhatTheModelHasNoRoomFor) {
   EXPECT_LE(longest_asked(context.config, context.texts, 128), 128 - 16);
 }
 
+TEST(SecondPass, CutAnswersAreCountedAsLeftOut) {
+  const io::test::RunFolder folder;
+  RunContext context = job(folder.path());
+  const auto left_out = [&] {
+    Played step;
+    step.add(0, "xxxxxx"), step.add(1, "-xx---"), step.add(2, "+xxx--"), step.add(3, "uuuuxx");
+    SecondPass pass = pass_of(context);
+    const DerivedRound round = pass.next(step.specimens(context.config), step.reports);
+    EXPECT_FALSE(parents(round).contains(0)) << "all of its answers were cut";
+    return pass.metrics({}).at("second_pass/left_out");
+  };
+  EXPECT_EQ(left_out(), 10.0) << "group 2 has a right answer, so it is none of the dead";
+  context.config.second_pass.of = "failed";
+  EXPECT_EQ(left_out(), 13.0);
+}
+
 TEST(SecondPass, TextsThatNeverFitAreRefused) {
   const io::test::RunFolder folder;
   RunContext context = job(folder.path());

@@ -45,6 +45,7 @@ TEST(TurnFigures, CountActionsAndWhatWasToldAfterThem) {
   const std::map<std::string, double> expected{{"turns/mean", 1.5},
                                                {"turns/max", 2.0},
                                                {"turns/limit_ratio", 0.5},
+                                               {"turns/no_room_ratio", 0.0},
                                                {"turns/told_tokens_mean", 1.5},
                                                {"turns/invalid_share", 1.0 / 3.0},
                                                {"turns/error_share", 1.0 / 3.0},
@@ -52,6 +53,18 @@ TEST(TurnFigures, CountActionsAndWhatWasToldAfterThem) {
                                                {"turns/reward_mean", 0.25},
                                                {"environment/reward_mean", 0.375}};
   EXPECT_EQ(metrics, expected);
+}
+
+TEST(TurnFigures, CountTextsThatLeaveNoRoom) {
+  TurnFigures figures;
+  Rollout full = played();
+  full.finish = FinishReason::length;
+  figures.add(full);
+  full.turns.pop_back(), full.facts.pop_back();
+  figures.add(full);  // a turn of the policy that a limit cut
+  std::map<std::string, double> metrics;
+  figures.write(metrics);
+  EXPECT_EQ(metrics.at("turns/no_room_ratio"), 0.5);
 }
 
 TEST(TurnFigures, SayNothingOfSingleAnswers) {

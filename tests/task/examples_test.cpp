@@ -71,21 +71,55 @@ TEST(Examples, PartsAreReadAsTheyAreMeant) {
   EXPECT_EQ(messages.at(3)["content"].dump(), R"([{"type":"text","text":"d"}])");
 }
 
-TEST(Examples, FaultsAreNamedWithTheirLine) {
+/// What reading a file of examples says.
+std::string refusal(const std::string& content) {
   const TemporaryFolder folder;
-  const auto refusal = [&](const std::string& content) -> std::string {
-    SftSection section;
-    section.file = folder.write("e.jsonl", content);
-    try {
-      read_examples(section);
-    } catch (const InputError& e) {
-      return e.what();
-    }
-    return "accepted";
+  SftSection section;
+  section.file = folder.write("e.jsonl", content);
+  try {
+    read_examples(section);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+void has(const std::string& text, const char* part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST(Examples, WhatIsNoTextIsRefused) {
+  const auto said = [](const std::string& user, const std::string& more = "") {
+    return R"({"messages": [{"role": "user", "content": )" + user +
+           R"(}, {"role": "assistant", "content": "b"}])" + more + "}";
   };
-  const auto has = [](const std::string& text, const char* part) {
-    EXPECT_NE(text.find(part), std::string::npos) << text;
-  };
+  const std::string text = R"({"type": "text", "text": "a"})";
+  has(refusal("\n" + said("[" + text + R"(, {"type": "image", "image": "x.png"}])")),
+      "e.jsonl:2: part 2 of message 1 holds image");
+  has(refusal(said(R"([{"type": "image_url", "image_url": {"url": "x"}}])")), "holds image_url");
+  has(refusal(said(R"([{"type": "text", "text": "a", "input_audio": {"data": "x"}}])")),
+      "part 1 of message 1 holds input_audio");
+  has(refusal(said(R"([{"type": "video"}])")), "holds video");
+  EXPECT_EQ(refusal(said(R"([{"type": "text", "text": "a", "image": null}])")), "accepted")
+      << "a column of all parts, which this one does not fill";
+  has(refusal(said(R"([{"type": "file", "file": "x"}])")),
+      "part 1 of message 1 is of the type \"file\" and has no text");
+  has(refusal(said(R"("a", "images": ["x.png"])")), "message 1 holds images");
+  has(refusal(said(R"("")")), "message 1, of the user, has no text");
+  has(refusal(said(R"("<image>a")", R"(, "image": "x.png")")), "the text has the mark <image>");
+  has(refusal(said(R"("a")", R"(, "videos": [{"path": "x"}])")), "\"videos\" holds 1 entries");
+  EXPECT_EQ(refusal(said(R"("a")", R"(, "image": "x.png", "audios": [])")), "accepted");
+  has(refusal(R"({"prompt": "<image>p", "answer": "c", "images": ["x.png"]})"), "\"images\"");
+}
+
+TEST(Examples, UnknownRolesAreNamed) {
+  has(refusal(
+          R"({"messages": [{"role": "usr", "content": "a"}, {"role": "assistant", "content": "b"}]})"),
+      "e.jsonl:1: message 1 has the unknown role \"usr\"");
+  has(refusal(R"({"messages": [{"role": "usr", "content": "a"}]})"), "did you mean user?");
+}
+
+TEST(Examples, FaultsAreNamedWithTheirLine) {
   has(refusal(""), "holds no example");
   has(refusal("{\"prompt\": \"p\", \"answer\": \"c\"}\n{"), "e.jsonl:2: not JSON");
   EXPECT_EQ(refusal("{\"a\": 1e999}\n").find("json.exception"), std::string::npos);

@@ -144,6 +144,27 @@ TEST(FileTask, AQuestionOfTwoFilesCountsOnce) {
       << message;
 }
 
+TEST(FileTask, WhiteSpaceAndUnicodeFormMakeNoOtherQuestion) {
+  const TemporaryFolder folder;
+  const auto asked = [](const std::string& question) {
+    return R"({"question": ")" + question + R"(", "answer": "1"})" + "\n";
+  };
+  const std::string composed = "caf\\u00e9", parts = "cafe\\u0301";
+  const auto file =
+      folder.write("alike.jsonl", asked("a") + asked("a ") + asked(composed) + asked(parts) +
+                                      asked("\\ta") + asked("cafe") + asked("a b"));
+  RowTally tally;
+  TaskSection section = section_of(file);
+  const PromptSet set = read_rows(section, &tally);
+  ASSERT_EQ(set.train.size(), 4U);
+  EXPECT_EQ(set.train[0].text, "a\n") << "a question is asked as the first of its rows has it";
+  EXPECT_EQ(set.train[1].text, "caf\xc3\xa9\n");
+  EXPECT_EQ(tally.dropped.at("repeated"), 3U);
+  expect_whole(tally, set);
+  section.heldout_file = folder.write("heldout.jsonl", asked(" a b") + asked(parts));
+  EXPECT_EQ(read_rows(section).train.size(), 2U) << "what is held out is not trained on";
+}
+
 TEST(FileTask, MistakesInAllFilesAreReportedTogether) {
   const TemporaryFolder folder;
   const auto a = folder.write("a.jsonl", rows("a", 3) + "{\n"),
@@ -262,6 +283,28 @@ TEST(FileTask, DottedNamesReachIntoObjectsAndTheirTexts) {
   section.fields.answer = "b.c.none";
   EXPECT_NE(message_of(section).find("deep.jsonl:1: has no field \"b.c.none\""), std::string::npos)
       << message_of(section);
+}
+
+TEST(FileTask, WhatIsNoTextIsRefusedWithItsLine) {
+  const TemporaryFolder folder;
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"prompt": [{"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "image", "image": "x.png"}]}], "answer": "1"})",
+       "m.jsonl:1: part 2 of message 1 holds image"},
+      {R"({"prompt": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}], "answer": "1"})",
+       "holds image_url"},
+      {R"({"prompt": [{"role": "user", "content": "<image>hi"}], "images": ["x.png"], "answer": "1"})",
+       "the text has the mark <image>"},
+      {R"({"question": "<image>hi", "image": "x.png", "answer": "1"})", "\"image\""},
+      {R"({"prompt": [{"role": "user", "content": " "}], "answer": "1"})",
+       "message 1, of the user, has no text"},
+      {R"({"prompt": [{"role": "usr", "content": "a"}], "answer": "1"})",
+       "message 1 has the unknown role \"usr\""},
+      {R"({"prompt": [{"role": "system", "content": "only"}], "answer": "1"})",
+       "\"prompt\" is a system message alone"}};
+  for (const auto& [row, said] : cases) {
+    const std::string message = message_of(section_of(folder.write("m.jsonl", row)));
+    EXPECT_NE(message.find(said), std::string::npos) << row << ": " << message;
+  }
 }
 
 TEST(FileTask, PromptsThatEndWithTheAssistantAreNamed) {

@@ -1,16 +1,12 @@
-// What the policy said is one text for a rollout, in which a record separator divides actions. An
-// action ends with the last of neighbouring turns of the policy.
+// Names of the archive's codes, and turns as lines.
 #include "app/archive/conversation_text.hpp"
 
 #include "base/errors/visible.hpp"
 #include "base/numbers/hash.hpp"
 #include "io/schema.hpp"
-#include "run/messages/actions.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <string_view>
 #include <vector>
 
 namespace rollcall::app::archive {
@@ -33,18 +29,6 @@ std::vector<std::string> names_of_flags(std::int64_t flags) {
   for (std::int64_t bit = 0; !io::code_name(io::kTurnFlagNames, bit).empty(); ++bit)
     if (((flags >> bit) & 1) != 0) names.emplace_back(io::code_name(io::kTurnFlagNames, bit));
   return names;
-}
-
-/// The text up to the next record separator, which is removed from `rest` with it.
-std::string_view next_action(std::string_view& rest) {
-  const std::string_view action = rest.substr(0, rest.find(run::kNextAction));
-  rest.remove_prefix(std::min(rest.size(), action.size() + 1));
-  return action;
-}
-
-bool ends_action(const Rollout& rollout, std::size_t turn) {
-  return rollout.turns[turn].role == Role::policy &&
-         (turn + 1 == rollout.turns.size() || rollout.turns[turn + 1].role != Role::policy);
 }
 
 std::string text_of(const TurnFacts& facts) {
@@ -84,16 +68,16 @@ std::string origin_text(const Group& group) {
   return text;
 }
 
-std::string turns_text(const Rollout& rollout) {
+std::string turns_text(const Rollout& rollout,
+                       const std::vector<std::optional<std::string>>& texts) {
   if (rollout.facts.empty()) return {};
   constexpr const char* kBar = "      | ";
   std::string text;
-  std::string_view rest = rollout.text;
   for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
     const Turn& turn = rollout.turns[t];
     text += fmt::format("    turn {} {}, {} tokens{}\n", t, kRoles[std::size_t(turn.role)],
                         turn.tokens.size(), text_of(rollout.facts.at(t)));
-    if (ends_action(rollout, t)) text += kBar + visible_lines(next_action(rest), kBar) + "\n";
+    if (texts.at(t)) text += kBar + visible_lines(*texts[t], kBar) + "\n";
   }
   return text;
 }

@@ -4,8 +4,9 @@
 #include "base/text/json.hpp"
 #include "core/rollout.hpp"
 
-#include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace rollcall::app::archive {
 
@@ -15,9 +16,10 @@ std::string name_of(FinishReason finish);
 /// A line about the origin of the group, and the state in which its conversations began; empty for
 /// a group of the task without such a state.
 std::string origin_text(const Group& group);
-/// The turns of a conversation with their texts and the environment's facts about them; empty if
-/// nothing is known about turns.
-std::string turns_text(const Rollout& rollout);
+/// The turns of a conversation with what was said and what the environment made of it; empty where
+/// nothing is known of turns. `texts`: one for each turn, or nothing.
+std::string turns_text(const Rollout& rollout,
+                       const std::vector<std::optional<std::string>>& texts);
 
 /// Adds to a line of `archive export` the origin of the group, if it is not the task's, and the
 /// beginning of the rollout, if it did not begin at the end of its prompt.

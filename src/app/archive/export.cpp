@@ -2,6 +2,7 @@
 #include "app/archive/choice.hpp"
 #include "app/archive/conversation_text.hpp"
 #include "app/archive/output.hpp"
+#include "app/archive/turn_words.hpp"
 #include "app/archive/verbs.hpp"
 #include "base/errors/log.hpp"
 #include "base/errors/long_phase.hpp"
@@ -52,11 +53,19 @@ void add_tokens(ordered_json& line, const Turn& turn) {
   if (!turn.kept.empty()) line["kept"] = lists_of(turn);
 }
 
-/// With what environments made of them, and with their tokens if `tokens`.
-ordered_json turns_of(const Rollout& rollout, bool tokens) {
+/// A text, or null where there is none.
+ordered_json text_or_null(const std::optional<std::string>& text) {
+  return text ? ordered_json(*text) : ordered_json();
+}
+
+/// With what was said, what environments made of it, and with their tokens if `tokens`.
+ordered_json turns_of(const io::ShardPrompt& prompt, const Rollout& rollout, bool tokens,
+                      TurnWords& words) {
+  const auto texts = words.of(prompt, rollout);
   auto turns = ordered_json::array();
   for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
-    ordered_json line{{"role", kRoles[std::size_t(rollout.turns[t].role)]}};
+    ordered_json line{{"role", kRoles[std::size_t(rollout.turns[t].role)]},
+                      {"text", text_or_null(texts[t])}};
     if (!rollout.facts.empty()) add_facts(line, rollout.facts.at(t));
     if (tokens) add_tokens(line, rollout.turns[t]);
     turns.push_back(std::move(line));
@@ -77,7 +86,8 @@ ordered_json extra_of(const io::ShardPrompt& prompt) {
 }
 
 ordered_json line_of(const io::ArchivedGroup& g, std::size_t i,
-                     const std::vector<std::string>& component_names, bool tokens) {
+                     const std::vector<std::string>& component_names, bool tokens,
+                     TurnWords& words) {
   const Rollout& rollout = g.group.rollouts[i];
   const Score& score = g.scores[i];
   ordered_json line{{"purpose", io::text_of(g.purpose)},
@@ -90,7 +100,7 @@ ordered_json line_of(const io::ArchivedGroup& g, std::size_t i,
                     {"temperature", g.temperature},
                     {"prompt", g.prompt.text},
                     {"reference", reference_of(g.prompt.answer)},
-                    {"shown", g.prompt.shown.empty() ? g.prompt.text : g.prompt.shown},
+                    {"shown", text_or_null(words.shown(g.prompt, rollout))},
                     {"extra", extra_of(g.prompt)},
                     {"completion", rollout.text},
                     {"finish", name_of(rollout.finish)},
@@ -108,7 +118,7 @@ ordered_json line_of(const io::ArchivedGroup& g, std::size_t i,
   add_origin(line, g.group, rollout);
   for (std::size_t k = 0; k < component_names.size(); ++k)
     line["components"][component_names[k]] = score.components.at(k);
-  if (tokens || !rollout.facts.empty()) line["turns"] = turns_of(rollout, tokens);
+  if (tokens || !rollout.facts.empty()) line["turns"] = turns_of(g.prompt, rollout, tokens, words);
   return line;
 }
 
@@ -143,6 +153,7 @@ ExitCode export_lines(const Flags& flags) {
               : "what is printed is not complete");
   Output out(flags.out, "{\"purpose\":");
   Utf8Lines texts;
+  TurnWords words(flags.choice.source);
   std::atomic<std::uint64_t> lines = 0;
   std::optional<LongPhase> phase;  // no progress is shown where the lines themselves are printed
   if (to_file)
@@ -152,11 +163,11 @@ ExitCode export_lines(const Flags& flags) {
   each_chosen(flags.choice, [&](const io::ArchivedGroup& group, const auto& component_names) {
     lines += group.group.rollouts.size();
     for (std::size_t i = 0; is_read && i < group.group.rollouts.size(); ++i)
-      is_read = out.write(texts.text_of(line_of(group, i, component_names, flags.tokens)));
+      is_read = out.write(texts.text_of(line_of(group, i, component_names, flags.tokens, words)));
     return is_read;
   });
   out.finish();
-  if (is_read) texts.tell();
+  if (is_read) texts.tell(), words.tell();
   return ExitCode::done;
 }
 

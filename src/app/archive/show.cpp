@@ -2,6 +2,7 @@
 #include "app/archive/choice.hpp"
 #include "app/archive/conversation_text.hpp"
 #include "app/archive/output.hpp"
+#include "app/archive/turn_words.hpp"
 #include "app/archive/verbs.hpp"
 #include "base/errors/error.hpp"
 #include "base/errors/visible.hpp"
@@ -12,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -45,8 +47,24 @@ const char* end_of(const Rollout& rollout) {
   return "";
 }
 
-std::string text_of(const Rollout& rollout, const Score& score,
-                    const std::vector<std::string>& component_names, const std::string& training) {
+constexpr const char* kShown = "  as the policy was shown it\n";
+
+/// What was said in a rollout, and what it was asked where that is not its prompt's stored text.
+std::string words_of(const io::ShardPrompt& prompt, const Rollout& rollout, TurnWords& words) {
+  if (rollout.facts.empty()) {
+    const auto shown = words.shown(prompt, rollout);
+    const bool differs = shown && *shown != TurnWords::stored(prompt);
+    return (differs ? kShown + barred(*shown) : "") + barred(rollout.text);
+  }
+  auto texts = words.of(prompt, rollout);
+  const bool is_stored = !texts.empty() && texts.front() == TurnWords::stored(prompt);
+  if (is_stored) texts.front().reset();  // it is printed once for the group
+  return turns_text(rollout, texts);
+}
+
+std::string text_of(const io::ShardPrompt& prompt, const Rollout& rollout, const Score& score,
+                    const std::vector<std::string>& component_names, const std::string& training,
+                    TurnWords& words) {
   const PolicySums sums = policy_sums(rollout);
   std::string parts;
   for (std::size_t k = 0; k < component_names.size(); ++k)
@@ -69,11 +87,11 @@ std::string text_of(const Rollout& rollout, const Score& score,
     text += fmt::format("  forked from sample {} after {} tokens\n", rollout.parent,
                         rollout.fork_token);
   if (rollout.opening != 0) text += fmt::format("  opening {}\n", rollout.opening);
-  const std::string turns = turns_text(rollout);
-  return text + (turns.empty() ? barred(rollout.text) : turns);
+  return text + words_of(prompt, rollout, words);
 }
 
-std::string text_of(const io::ArchivedGroup& g, const std::vector<std::string>& component_names) {
+std::string text_of(const io::ArchivedGroup& g, const std::vector<std::string>& component_names,
+                    TurnWords& words) {
   const auto& group = g.group;
   const io::RowName row = io::row_name(g.prompt.extra);
   std::string text = fmt::format("{} step {}, prompt {}{}, draw {}: level {}, {} rollouts",
@@ -84,12 +102,16 @@ std::string text_of(const io::ArchivedGroup& g, const std::vector<std::string>& 
   if (group.bin >= 0) text += fmt::format(", bin {}", group.bin);
   text += fmt::format(", temperature {:g}\n  prompt\n{}  reference\n{}", g.temperature,
                       barred(g.prompt.text), barred(text::shown_reference(g.prompt.answer)));
-  if (!g.prompt.shown.empty()) text += "  as the policy was shown it\n" + barred(g.prompt.shown);
+  const bool was_shown =
+      std::any_of(group.rollouts.begin(), group.rollouts.end(), [&](const Rollout& rollout) {
+        return words.shown(g.prompt, rollout) == TurnWords::stored(g.prompt);
+      });
+  if (was_shown && !g.prompt.shown.empty()) text += kShown + barred(g.prompt.shown);
   text += origin_text(group);
   if (!g.prompt.extra.empty()) text += visible_format("  row of the file  {}\n", g.prompt.extra);
   for (std::size_t i = 0; i < group.rollouts.size(); ++i)
-    text += text_of(group.rollouts[i], g.scores[i], component_names,
-                    g.training.empty() ? "" : text_of(g.training[i]));
+    text += text_of(g.prompt, group.rollouts[i], g.scores[i], component_names,
+                    g.training.empty() ? "" : text_of(g.training[i]), words);
   return text + "\n";
 }
 
@@ -100,10 +122,12 @@ ExitCode show(const Choice& choice) {
       "name a prompt by --prompt N, its position in its split, or by --row ID, its row of "
       "task.file");
   Output out;
+  TurnWords words(choice.source);
   each_chosen(choice, [&](const io::ArchivedGroup& group, const auto& component_names) {
-    return out.write(text_of(group, component_names));
+    return out.write(text_of(group, component_names, words));
   });
   out.finish();
+  words.tell();
   return ExitCode::done;
 }
 

@@ -58,7 +58,8 @@ HeldOut last_evaluation(const fs::path& dir) {
   return last;
 }
 
-Side read_side(const std::string& run) {
+/// Both sides' settings are read before a rollout of either is.
+Side settings_of_side(const std::string& run) {
   Side side{.dir = run, .config = {}, .state = {}, .heldout = {}};
   require(run::holds_run(side.dir), fmt::format("{} is not a run folder", run),
           "it holds no config.toml and no checkpoint", "name two run folders");
@@ -67,12 +68,15 @@ Side read_side(const std::string& run) {
           "its checkpoints, of an earlier build, do not say its settings",
           "restore config.toml from a copy");
   side.config = recorded->config;
+  return side;
+}
+
+void read_outcomes(Side& side) {
   std::vector<std::string> faults;
   if (auto newest = archive::newest_committed(side.dir, archive::Depth::state, faults))
     side.state = std::move(newest->state), side.has_state = true;
   for (const auto& fault : faults) print_visible("note        {}\n", fault);
   side.heldout = last_evaluation(side.dir);
-  return side;
 }
 
 /// The outcomes of both runs on the prompts that both answered, in the same order.
@@ -158,6 +162,8 @@ void print_heldout(const Side& a, const Side& b) {
 
 void print_settings(const Side& a, const Side& b) {
   const auto changed = run::changed_keys(a.config, b.config);
+  if (fs::equivalent(a.dir, b.dir))
+    return print_visible("\nsettings    A and B are the same run\n");
   if (changed.empty()) return print_visible("\nsettings    no key differs but run.dir\n");
   std::size_t widest = std::string("settings").size();
   for (const auto& c : changed) widest = std::max(widest, c.key.size());
@@ -199,7 +205,8 @@ void print_cost(const Side& a, const Side& b) {
 }
 
 ExitCode compare(const std::string& first, const std::string& second) {
-  const Side a = read_side(first), b = read_side(second);
+  Side a = settings_of_side(first), b = settings_of_side(second);
+  read_outcomes(a), read_outcomes(b);
   print_visible("A           {}\nB           {}\n", a.dir.string(), b.dir.string());
   print_heldout(a, b);
   print_settings(a, b);

@@ -1,6 +1,7 @@
 // rollcall report: makes the page of a run from its folder, also for a run that stopped or failed.
 #include "app/archive/committed.hpp"
 #include "app/commands.hpp"
+#include "app/runs/run_state.hpp"
 #include "base/errors/log.hpp"
 #include "base/errors/visible.hpp"
 #include "base/files/file.hpp"
@@ -33,13 +34,6 @@ nlohmann::json read_object(const fs::path& path) {
   return nlohmann::json::object();
 }
 
-/// The phase in status.json, with a remark if the run is not over and no process holds its folder.
-std::string phase_of(const fs::path& dir) {
-  const std::string phase = read_object(dir / "status.json").value("phase", "not started");
-  const bool over = phase == "done" || phase.starts_with("stopped");
-  return over || FolderLock::is_held(dir) ? phase : phase + ", but no process holds the folder";
-}
-
 ExitCode report_of(const fs::path& dir, const std::string& out) {
   RunConfig config = run::read_run_folder(dir);
   std::vector<std::string> faults;
@@ -48,10 +42,12 @@ ExitCode report_of(const fs::path& dir, const std::string& out) {
   if (newest) config = run::recorded_settings(dir, newest->checkpoint)->config;
   for (const auto& fault : faults) print_visible("note    {}\n", fault);
   const auto result = read_object(dir / "result.json");
+  const std::string state =
+      state_of(dir, read_object(dir / "status.json").value("phase", "not started"));
   const bool done =
       newest && result.value("train_steps", std::int64_t{-1}) == newest->state.train_steps;
-  auto input = run::read_report(dir, config, newest ? newest->state : run::CoordinatorState{},
-                                phase_of(dir));
+  auto input =
+      run::read_report(dir, config, newest ? newest->state : run::CoordinatorState{}, state);
   if (done) {
     input.run_id = result.value("run_id", ""),
     input.policy_sha256 = result.value("policy_sha256", "");
@@ -61,7 +57,7 @@ ExitCode report_of(const fs::path& dir, const std::string& out) {
   require_output_file(path, "<!doctype html>");
   write_file_atomic(path, report::html_report(input));
   print_visible("report  {} ({}; {} of {} steps are in its newest checkpoint)\n", path.string(),
-                phase_of(dir), newest ? newest->state.train_steps : 0, config.train.steps);
+                state, newest ? newest->state.train_steps : 0, config.train.steps);
   return ExitCode::done;
 }
 

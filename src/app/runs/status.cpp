@@ -1,6 +1,7 @@
 // rollcall status: the activity of a run and the reason why it makes no progress, read only from
 // its folder.
 #include "app/commands.hpp"
+#include "app/runs/run_state.hpp"
 #include "base/errors/visible.hpp"
 #include "base/files/file.hpp"
 #include "base/text/foreign_json.hpp"
@@ -112,13 +113,6 @@ std::vector<std::string> slow_verdicts(const nlohmann::json& status) {
   return lines;
 }
 
-/// The reason why the last start failed; empty if it did not fail.
-std::string failure_of(const fs::path& dir) {
-  std::string text = fs::exists(dir / "failure") ? read_file(dir / "failure") : "";
-  while (text.ends_with('\n')) text.pop_back();
-  return text;
-}
-
 ExitCode show(const fs::path& dir) {
   if (!fs::is_directory(dir)) require_record(dir);  // which throws with what the path is instead
   const auto in_folder = list_folder(dir);
@@ -132,6 +126,7 @@ ExitCode show(const fs::path& dir) {
   }
   const RunConfig config = run::read_run_folder(dir);
   const bool running = FolderLock::is_held(dir);
+  const std::string failure = failure_of(dir);
   std::string phase = "not started";
   double age_s = 0.0;
   const bool has_status = fs::exists(dir / "status.json");
@@ -148,12 +143,9 @@ ExitCode show(const fs::path& dir) {
     phase = status.value("phase", "unknown");
     age_s = unix_time() - status.value("updated_unix_s", 0.0);
     print_visible(
-        "run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} "
+        "run         {} ({} ranks, {})\nstate       {}, {:.0f} s ago\nsupervised  {} of {} "
         "steps\ntraining    {} of {} steps\nrollouts    {}\nnumerics    {}\n",
-        dir.string(), status.value("ranks", 1), status.value("layout", "?"), phase,
-        running                                           ? ""
-        : phase == "done" || phase.starts_with("stopped") ? ""
-                                                          : ", but no process holds the folder",
+        dir.string(), status.value("ranks", 1), status.value("layout", "?"), state_of(dir, phase),
         age_s, status.value("sft_steps", 0), config.sft.steps, status.value("train_steps", 0),
         config.train.steps, status.value("rollouts_total", std::uint64_t{0}),
         status.value("numerics", config.run.numerics));
@@ -162,7 +154,8 @@ ExitCode show(const fs::path& dir) {
     for (const auto& line : slow_verdicts(status)) print_visible("{}\n", line);
     if (const auto said = run::undecided_text(dir, status.value("undecided", std::uint64_t{0}),
                                               status.value("verdicts", std::uint64_t{0}),
-                                              status.value("undecided_reason", ""));
+                                              status.value("undecided_reason", ""),
+                                              status.value("lost", std::uint64_t{0}));
         !said.empty())
       print_visible("undecided   {}\n", said);
     if (const auto said = run::lost_text(dir, status.value("lost", std::uint64_t{0}),
@@ -173,10 +166,10 @@ ExitCode show(const fs::path& dir) {
       print_visible("{:<11} {}; {} [{}]\n", said.value("kind", "note"), said.value("what", ""),
                     said.value("advice", ""), said.value("name", ""));
   } else {
-    print_visible("run         {}\nstate       {}\n", dir.string(), running ? "starting" : phase);
+    print_visible("run         {}\nstate       {}\n", dir.string(),
+                  running ? "starting" : state_of(dir, phase));
   }
-  if (const auto said = failure_of(dir); !running && !said.empty())
-    fmt::print("failure     {}\n", visible_lines(said, "            "));
+  if (!failure.empty()) fmt::print("failure     {}\n", visible_lines(failure, "            "));
   if (fs::exists(dir / "parent.json"))
     if (const auto parent = nlohmann::json::parse(read_file(dir / "parent.json"), nullptr, false);
         parent.is_object())
@@ -187,7 +180,7 @@ ExitCode show(const fs::path& dir) {
   print_visible("checkpoint  {}\narchive     {} files\n",
                 checkpoints.empty() ? "none yet" : checkpoints.back(),
                 io::read_manifest(dir).size());
-  if (!running && phase != "done")
+  if (!running && (phase != "done" || !failure.empty()))
     print_visible("next        rollcall train --resume {}/config.toml\n", dir.string());
   return ExitCode::done;
 }

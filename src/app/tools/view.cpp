@@ -45,6 +45,7 @@ ExitCode show(const Flags& flags, bool writes, bool serves) {
   const int port = serves ? port_of(flags.port) : 0;
   if (writes)
     end_on_stop_signals(flags.out + " is as it was before; the same command makes the pages");
+  if (writes) view::require_own_pages(flags.out);  // before the runs are read
   view::Site site({flags.runs.begin(), flags.runs.end()});
   if (serves) {
     view::serve(site, port);

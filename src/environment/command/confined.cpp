@@ -31,7 +31,7 @@ std::string_view last_line(std::string_view text) {
 }
 
 /// What the run says. Where the machine ended it, nothing is known about the environment.
-Answer answer_of(const sandbox::Outcome& outcome, const std::string& id, const Traits& traits) {
+Answer answer_of(const sandbox::Outcome& outcome, const LinesOfTalk& lines, const Traits& traits) {
   using sandbox::End;
   if (outcome.end == End::sandbox_error || outcome.starved)
     return lost(Loss::machine, fmt::format("the sandbox failed: {}", outcome.reason));
@@ -45,8 +45,10 @@ Answer answer_of(const sandbox::Outcome& outcome, const std::string& id, const T
   }
   Parsed parsed = parse_answer(last_line(outcome.out), traits);
   if (!parsed.fault.empty()) return lost(Loss::malformed, parsed.fault);
-  if (parsed.id != id)
-    return lost(Loss::malformed, fmt::format("its last line does not answer \"{}\"", id));
+  if (parsed.id != lines.id())
+    return lost(Loss::malformed, fmt::format("its last line does not answer \"{}\"", lines.id()));
+  if (std::string wrong = lines.wrong_turn(lines.count() - 1, parsed); !wrong.empty())
+    return lost(Loss::malformed, std::move(wrong));
   return std::move(parsed.answer);
 }
 
@@ -109,7 +111,7 @@ class Confined final : public Partner {
       std::string input;
       for (std::size_t i = lines.has_state() ? lines.count() - 1 : 0; i < lines.count(); ++i)
         input += lines.line(i);
-      return answer_of(sandbox_.run(program_, input), lines.id(), traits_);
+      return answer_of(sandbox_.run(program_, input), lines, traits_);
     } catch (const std::exception& fault) {
       return lost(Loss::machine, fmt::format("the sandbox failed: {}", fault.what()));
     }

@@ -32,7 +32,9 @@ class LinesOfTalk {
   bool was_said(std::size_t index, const Answer& answer) const {
     return !answer.done && !answer.state && talk_.said.at(index) == answer.text;
   }
-  std::string where() const;  ///< "turn 2" or "reset": the line that waits for an answer
+  /// What is wrong with the turn that an answer to line `index` names; empty if nothing is.
+  std::string wrong_turn(std::size_t index, const Parsed& parsed) const;
+  std::string where() const;  ///< "turn 2" or "reset": what waits for an answer
 
  private:
   std::string reset_;

@@ -23,24 +23,9 @@ namespace {
 
 using nlohmann::json;
 constexpr std::size_t kShown = 80;  // bytes of a name that a message shows
-constexpr int kDeepest = 100;       // objects and lists within each other; JSON's writer recurses
 
 std::string to_line(const json& object) {
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
-bool is_too_deep(std::string_view line) {
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (quoted && line[i] == '\\') ++i;
-    else if (line[i] == '"') quoted = !quoted;
-    else if (quoted) continue;
-    else if (line[i] == '[' || line[i] == '{') ++depth;
-    else if (line[i] == ']' || line[i] == '}') --depth;
-    if (depth > kDeepest) return true;
-  }
-  return false;
 }
 
 std::string read_components(const json& given, const std::vector<std::string>& names,
@@ -179,14 +164,19 @@ std::string close_line(const std::string& id) { return to_line({{"op", "close"},
 
 Parsed parse_answer(std::string_view line, const Traits& traits) {
   Parsed parsed;
-  if (is_too_deep(line)) {
-    parsed.fault = fmt::format("its answer has more than {} lists or objects within each other: {}",
-                               kDeepest, reward::shown_line(line));
-    return parsed;
-  }
-  reward::JsonLine read = reward::read_json_line(line, "answer");
+  static const reward::LineKeys keys{{"id", "turn", "state", "text", "reward", "done", "correct",
+                                      "components", "kind", "flags", "reason", "error"},
+                                     {"op", "seed", "prompt", "reference", "info", "action"}};
+  reward::JsonLine read = reward::read_json_line(line, "answer", keys);
   parsed.id = std::move(read.id), parsed.fault = std::move(read.fault);
   if (!parsed.fault.empty()) return parsed;
+  if (const auto turn = read.object.find("turn"); turn != read.object.end() && !turn->is_null()) {
+    if (!turn->is_number_unsigned()) {
+      parsed.fault = "its answer cannot be used: its \"turn\" is no number of a turn";
+      return parsed;
+    }
+    parsed.turn = turn->get<std::uint64_t>();
+  }
   if (const std::string wrong = read_answer(read.object, traits, parsed.answer); !wrong.empty()) {
     parsed.answer = {};
     parsed.fault = fmt::format("its answer cannot be used: {}", wrong);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,12 +24,13 @@ std::string close_line(const std::string& id);  ///< {"op":"close","id"}
 
 struct Parsed {
   std::string id{};
+  std::optional<std::uint64_t> turn{};  ///< that of the step which it says it answers
   Answer answer{};
   std::string fault{};  ///< the fault of the line; empty: it is usable
 };
 /// Reads a line of the command. Any bytes are safe; never throws. {"id","error"} gives Loss::told.
-/// `traits`: whose components and kinds it may name. A number that is not finite, a component, kind
-/// or flag of another name and a value of another type are faults; an unknown key is not.
+/// `traits`: which components and kinds it may name. A number that is not finite, a component, kind
+/// or flag with another name, a value of another type and an unknown key are faults.
 Parsed parse_answer(std::string_view line, const Traits& traits);
 
 }  // namespace rollcall::environment

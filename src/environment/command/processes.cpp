@@ -5,6 +5,7 @@
 #include "environment/command/lines_of_talk.hpp"
 #include "environment/command/message.hpp"
 #include "environment/command/post.hpp"
+#include "reward/command/json_line.hpp"
 #include "reward/command/process_loop.hpp"
 
 #include <fmt/format.h>
@@ -25,22 +26,22 @@ using reward::Cause, reward::Ticket, reward::ProcessLoop;
 
 constexpr int kPieces = 1;             // read from a process at a time
 constexpr std::size_t kMostOpen = 64;  // conversations that wait for one process at a time
-constexpr int kMostStrays = 100;       // answers of a process that nobody waits for
 constexpr auto kForLastLines = std::chrono::milliseconds(50);  // to read that conversations end
 
 Loss loss_of(Cause cause) {
   return cause == Cause::clock ? Loss::clock : cause == Cause::died ? Loss::died : Loss::malformed;
 }
 
-/// Names conversations that are lost, at most one a second.
-class LostLog {
+/// Warnings of one kind, at most one a second.
+class PacedLog {
  public:
-  void add(double now_s, const std::string& which, const std::string& reason) {
+  /// `then`: what becomes of it.
+  void add(double now_s, const std::string& what, const char* then) {
     if (now_s < next_s_) {
       ++unsaid_;
       return;
     }
-    log_warning("environment: {}: {} (lost{})", which, reason,
+    log_warning("environment: {} ({}{})", what, then,
                 unsaid_ == 0 ? "" : fmt::format("; {} others since the last such line", unsaid_));
     next_s_ = now_s + 1.0, unsaid_ = 0;
   }
@@ -87,7 +88,6 @@ class Processes final : public Partner, private ProcessLoop::Client {
   struct Running {
     std::uint64_t life = 0;
     std::map<std::string, Ticket> asked{};  ///< by id of the conversation
-    int strays = 0;
   };
   struct Lives {
     std::map<std::size_t, std::uint64_t> begun{};  ///< how often each process was started
@@ -146,7 +146,7 @@ class Processes final : public Partner, private ProcessLoop::Client {
   Lives lives_;
   std::map<std::string, Known> known_;
   std::map<Ticket, Request> requests_;
-  LostLog lost_;
+  PacedLog lost_, strays_;
   ProcessLoop loop_;
   std::thread thread_;
 };
@@ -193,13 +193,21 @@ void Processes::admit(const std::string& closed) {
 bool Processes::handle_line(std::size_t process, const std::string& line) {
   Running& running = running_[process];
   Parsed parsed = parse_answer(line, traits_);
-  if (const auto asked = running.asked.find(parsed.id); asked != running.asked.end()) {
-    if (!parsed.fault.empty()) return loop_.fail(process, parsed.fault), false;
-    return handle_answer(process, asked->second, std::move(parsed.answer));
-  }
-  if (parsed.id.empty() && !parsed.fault.empty()) return loop_.fail(process, parsed.fault), false;
-  if (++running.strays <= kMostStrays) return true;
-  return loop_.fail(process, "it answers conversations that are not open, without end"), false;
+  const auto asked = running.asked.find(parsed.id);
+  const bool is_awaited = asked != running.asked.end();
+  if (!parsed.fault.empty() && (is_awaited || parsed.id.empty()))
+    return loop_.fail(process, parsed.fault), false;
+  const Request* request = is_awaited ? &requests_.at(asked->second) : nullptr;
+  const std::string stray =
+      is_awaited
+          ? request->lines.wrong_turn(request->line, parsed)
+          : fmt::format(
+                "it answers {}, which waits for no answer: a close gets none, and any other line one",
+                reward::shown_line(parsed.id));
+  if (stray.empty()) return handle_answer(process, asked->second, std::move(parsed.answer));
+  strays_.add(loop_.seconds(), stray, "the process is ended, and what it was asked is asked again");
+  loop_.fail(process, stray);
+  return false;
 }
 
 bool Processes::handle_answer(std::size_t process, Ticket ticket, Answer answer) {
@@ -271,11 +279,12 @@ void Processes::settle(const reward::action::Settle& settled) {
                                           : Answer{.reason = why(), .loss = loss_of(cause)};
   if (answer.loss != Loss::none) {
     const double now_s = loop_.seconds();
-    lost_.add(now_s, request.lines.id() + " " + request.lines.where(),
-              cause == Cause::clock
-                  ? fmt::format("{}, {:.0f} s after it was first asked", answer.reason,
-                                now_s - request.first_s.value_or(now_s))
-                  : answer.reason);
+    std::string what =
+        fmt::format("{} {}: {}", request.lines.id(), request.lines.where(), answer.reason);
+    if (cause == Cause::clock)
+      what += fmt::format(", {:.0f} s after it was first asked",
+                          now_s - request.first_s.value_or(now_s));
+    lost_.add(now_s, what, "lost");
   }
   known_.at(request.lines.id()).ticket.reset();
   if (listener_.answered) listener_.answered();

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace rollcall::environment {
@@ -31,11 +32,12 @@ std::unique_ptr<Partner> make_processes(reward::Spawner& spawner, const RunConfi
 /// state.
 std::unique_ptr<Partner> make_confined(const RunConfig& config);
 
-/// Plays one conversation with meaningless actions. Throws ConfigError, with the command's standard
-/// error, if the command does not answer as it must. `helped`: the prompt with help in its text, or
-/// null. If the command begins it with the same words as the prompt without help, the policy would
-/// never see the help, so this throws as well.
-void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt& prompt,
-                 const Prompt* helped = nullptr);
+/// Plays one conversation with actions of no meaning, and throws ConfigError, with what the command
+/// wrote to standard error, where it does not answer as it must. `helped`: the prompt with help in
+/// its text, or null. Where the command begins it with the words that it has for the prompt without
+/// help, the policy would never see the help, which throws as well. Returns the text with which the
+/// command begins the conversation about `prompt`; empty: the prompt's own text begins it.
+std::string try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt& prompt,
+                        const Prompt* helped = nullptr);
 
 }  // namespace rollcall::environment

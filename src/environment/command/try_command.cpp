@@ -24,8 +24,8 @@ Answer await(Partner& partner, const Talk& talk) {
 
 }  // namespace
 
-void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt& prompt,
-                 const Prompt* helped) {
+std::string try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt& prompt,
+                        const Prompt* helped) {
   const EnvironmentSection& section = config.environment;
   if (!section.sandbox) (void)spawner.end(spawner.start(section.command).pid);
   RunConfig alone = config;
@@ -43,29 +43,32 @@ void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt
                 }});
   Talk talk;
   talk.id = "try/0/0/0/0", talk.prompt = &prompt, talk.seeds = {1, 2};
-  const auto demand = [&](const Answer& answer, const char* what) {
-    if (answer.loss == Loss::none) return;
+  const auto demand = [&](const Answer& answer, const char* what, const std::string& wrong) {
+    if (answer.loss == Loss::none && wrong.empty()) return;
     partner->close(talk);
     const std::lock_guard lock(mutex);
     std::string command;
     for (const auto& word : section.command) command += (command.empty() ? "" : " ") + word;
     require<ConfigError>(
         false,
-        fmt::format("environment.command ({}) does not answer a {}: {}", command, what,
-                    answer.reason),
+        fmt::format("environment.command ({}) does not answer a {} as it must: {}", command, what,
+                    answer.loss == Loss::none ? wrong : answer.reason),
         "it was asked before anything is trained",
-        errors.empty()
+        answer.loss == Loss::none
+            ? "answer a reset with id, state and text alone: reward, done and correct are for steps"
+        : errors.empty()
             ? "it must write one JSON object a line, with id, state and text, and flush it (docs/guide/environments.md)"
             : fmt::format("it wrote to standard error: {}", errors));
   };
   Answer answer = await(*partner, talk);
-  demand(answer, "reset");
+  demand(answer, "reset", wrong_start(answer));
+  std::string first = answer.text;
   if (helped != nullptr) {
     Talk other = talk;
     other.id = "try/0/0/0/1", other.prompt = helped;
     const Answer with = await(*partner, other);
     partner->close(other);
-    demand(with, "reset");
+    demand(with, "reset", wrong_start(with));
     require<ConfigError>(
         with.text.empty() || with.text != answer.text,
         fmt::format("environment.command begins a prompt with help as it does without: {}",
@@ -74,16 +77,15 @@ void try_command(reward::Spawner& spawner, const RunConfig& config, const Prompt
         "have it show the \"prompt\" of the reset line, or answer with an empty \"text\", or set "
         "hints.as=beginning");
   }
-  if (!answer.done) {
-    talk.said = {answer.text}, talk.state = answer.state, talk.actions = {"?"};
-    require<ConfigError>(answer.state || section.forks.empty(),
-                         "environment.command keeps its states to itself",
-                         "environment.forks begins conversations in the states of others",
-                         "have it hand out its state, or unset environment.forks");
-    answer = await(*partner, talk);
-    if (answer.loss != Loss::told) demand(answer, "step");
-  }
+  talk.said = {answer.text}, talk.state = answer.state, talk.actions = {"?"};
+  require<ConfigError>(answer.state || section.forks.empty(),
+                       "environment.command keeps its states to itself",
+                       "environment.forks begins conversations in the states of others",
+                       "have it hand out its state, or unset environment.forks");
+  answer = await(*partner, talk);
+  if (answer.loss != Loss::told) demand(answer, "step", "");
   partner->close(talk);
+  return first;
 }
 
 }  // namespace rollcall::environment

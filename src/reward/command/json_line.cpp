@@ -1,10 +1,13 @@
 // The parser refuses a line as a whole; what was not finite in it is looked for afterwards.
 #include "reward/command/json_line.hpp"
 
+#include "base/errors/nearest.hpp"
+#include "base/text/foreign_json.hpp"
 #include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -41,13 +44,29 @@ std::string not_finite(std::string_view line) {
   return {};
 }
 
+/// What is wrong with the keys of an object; empty if nothing is.
+std::string unknown_key(const json& object, const LineKeys& keys) {
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const auto& [name, value] : object.items())
+    if (!has(keys.read, name) && !has(keys.echoed, name))
+      return fmt::format("it has the key {}, which is not read; {}", shown_line(name),
+                         suggest_name(text::cut(name, kShown), keys.read));
+  return {};
+}
+
 }  // namespace
 
 std::string shown_line(std::string_view line) {
   return json(text::cut(line, kShown)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-JsonLine read_json_line(std::string_view line, std::string_view called) {
+JsonLine read_json_line(std::string_view line, std::string_view called, const LineKeys& keys) {
+  const JsonOutline outline = outline_of(line);
+  if (outline.too_deep)
+    return {.fault = fmt::format("its {} has more than {} lists or objects within each other: {}",
+                                 called, kJsonDepth, shown_line(line))};
   JsonLine read{.object = json::parse(line, nullptr, false)};
   if (read.object.is_discarded()) {
     if (const std::string word = not_finite(line); !word.empty()) {
@@ -60,10 +79,19 @@ JsonLine read_json_line(std::string_view line, std::string_view called) {
     read.fault = fmt::format("its {} is not a JSON object: {}", called, shown_line(line));
     return read;
   }
+  if (members_of(read.object) != outline.keys) {
+    read.fault = fmt::format("its {} has the key {} twice, and only one of the two would count: {}",
+                             called, shown_line(repeated_key(line)), shown_line(line));
+    return read;
+  }
   const auto id = read.object.find("id");
-  if (id == read.object.end() || !id->is_string())
+  if (id == read.object.end() || !id->is_string()) {
     read.fault = fmt::format("its {} has no \"id\" that is a text: {}", called, shown_line(line));
-  else read.id = id->get<std::string>();
+    return read;
+  }
+  read.id = id->get<std::string>();
+  if (const std::string wrong = unknown_key(read.object, keys); !wrong.empty())
+    read.fault = fmt::format("its {} cannot be used: {}", called, wrong);
   return read;
 }
 

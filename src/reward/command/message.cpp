@@ -98,7 +98,10 @@ std::string to_line(const Sample& sample) {
 }
 
 Answered parse_reply(std::string_view line, const std::vector<std::string>& components) {
-  JsonLine read = read_json_line(line, "reply");
+  static const LineKeys keys{{"id", "score", "correct", "components", "reason", "undecided",
+                              "ended", "failed", "extracted"},
+                             {"prompt", "response", "answer", "extra"}};
+  JsonLine read = read_json_line(line, "reply", keys);
   Answered answered{.id = std::move(read.id), .fault = std::move(read.fault)};
   if (!answered.fault.empty()) return answered;
   if (const std::string wrong = read_verdict(read.object, components, answered.reply);

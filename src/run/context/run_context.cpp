@@ -162,7 +162,42 @@ void prepare_turns(RunContext& context) {
   context.grading.environment = traits.components;
 }
 
+/// Which formats could be taken.
+struct Formats {
+  bool text = false, tools = false, forms = false;
+};
+
+/// Takes the tokenizer and the templates, and the forms in which prompts are asked.
+Formats take_formats(RunContext& context, Faults& faults) {
+  const RunConfig& config = context.config;
+  Formats sound;
+  std::string tools;
+  sound.tools = faults.are_sound({"task.name"}) &&
+                faults.check({"environment.tools", "environment.name"},
+                             [&] { tools = environment::tool_schemas(config); });
+  sound.text = faults.check(kFormatKeys, [&] {
+    context.texts.format =
+        std::make_shared<const text::PromptFormat>(config.text, text_source(config), tools);
+    context.texts.tokenizer = context.texts.format->tokenizer();
+    context.config.text = context.texts.format->section(),
+    context.config.sampling.vocab_size = context.texts.tokenizer->vocab_size();
+  });
+  sound.forms = faults.check({"task.forms"}, [&] {
+    if (!config.task.forms.empty()) context.texts.forms.clear();
+    for (const auto& name : config.task.forms)
+      context.texts.forms.push_back(&text::find_answer_form(name));
+  });
+  return sound;
+}
+
 }  // namespace
+
+void check_texts(const RunConfig& config, Faults& faults) {
+  RunContext context;
+  context.config = config;
+  const Formats sound = take_formats(context, faults);
+  if (sound.text && sound.tools) faults.check(kTurnKeys, [&] { prepare_turns(context); });
+}
 
 RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& faults) {
   std::optional<LongPhase> phase(std::in_place, "reading prompts and tokenizer");
@@ -180,23 +215,8 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
   context.texts.hints = config.hints;
   faults.check({"run.layout", "judge.ranks", "judge.model"},
                [&] { context.layout = sizing::layout_of(config, shape.ranks); });
-  std::string tools;
-  const bool knows_tools = faults.are_sound({"task.name"}) &&
-                           faults.check({"environment.tools", "environment.name"},
-                                        [&] { tools = environment::tool_schemas(config); });
-  const bool reads = faults.check(kFormatKeys, [&] {
-    context.texts.format =
-        std::make_shared<const text::PromptFormat>(config.text, text_source(config), tools);
-    context.texts.tokenizer = context.texts.format->tokenizer();
-    context.config.text = context.texts.format->section(),
-    context.config.sampling.vocab_size = context.texts.tokenizer->vocab_size();
-  });
-  bool whole = faults.check({"task.forms"}, [&] {
-    if (!config.task.forms.empty()) context.texts.forms.clear();
-    for (const auto& name : config.task.forms)
-      context.texts.forms.push_back(&text::find_answer_form(name));
-  });
-  const bool has_forms = whole;
+  const auto [reads, knows_tools, has_forms] = take_formats(context, faults);
+  bool whole = has_forms;
   const bool has_prompts = faults.check(kPromptKeys, [&] {
     if (const auto said = task::settle_validation(context.config.task, context.config.eval.every);
         !said.empty())

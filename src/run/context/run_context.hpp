@@ -70,6 +70,9 @@ struct RankShape {
 /// text.template and train.micro_batch_tokens. Everything that is wrong is added to `faults`. The
 /// context is complete only if nothing is wrong.
 RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& faults);
+/// The part of draft_job() that reads tokenizer and templates, and no prompts: adds what is wrong
+/// with them, and with the environment and the forms in which prompts are asked.
+void check_texts(const RunConfig& config, Faults& faults);
 /// Adds what a complete draft leaves open: the identity, without the version of the program, and
 /// the initial weights, from model.path, run.init_from or the initializer. Throws ConfigError,
 /// InputError, EnvironmentError.

@@ -18,6 +18,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -114,10 +116,26 @@ class PendingSample {
   std::optional<double> solved_;
 };
 
-/// Warns if no answer is right, and shows what was found in one of them. The model may be weak, or
-/// its answers may be read or graded in an unintended way.
+/// The most frequent reasons of reward.command. `wrong`: VerdictFacts::wrong.
+std::string reasons_of_command(const std::map<std::string, std::uint64_t>& wrong) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::pair<std::uint64_t, std::string>> reasons;
+  for (const auto& [reason, count] : wrong)
+    if (!reason.empty()) reasons.emplace_back(count, reason);
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, reasons.size()); ++i)
+    text += fmt::format("{}\"{}\" ({})", i == 0 ? "" : ", ", excerpt(reasons[i].second),
+                        reasons[i].first);
+  return text.empty() ? "gives no \"reason\"" : "gives the reasons " + text;
+}
+
+/// Warns where no answer is right, with what was found in one of them: the model may be weak, or
+/// its answers may be read or graded otherwise than they are meant. `wrong`: VerdictFacts::wrong.
 void tell_none_right(const RunContext& context, const std::vector<Prompt>& prompts,
-                     const std::vector<report::PromptOutcome>& outcomes) {
+                     const std::vector<report::PromptOutcome>& outcomes,
+                     const std::map<std::string, std::uint64_t>& wrong) {
   std::size_t all = 0, found = 0;
   std::string example;
   for (std::size_t p = 0; p < outcomes.size(); ++p) {
@@ -132,8 +150,12 @@ void tell_none_right(const RunContext& context, const std::vector<Prompt>& promp
     }
   }
   if (all == 0) return;
-  const std::string rule =
-      context.grading.grader->is_command() ? "" : context.grading.grader->extraction();
+  if (context.grading.grader->is_command()) {
+    log_warning("none of the {} answers is right: reward.command {}{}", all,
+                reasons_of_command(wrong), example);
+    return;
+  }
+  const std::string rule = context.grading.grader->extraction();
   log_warning("none of the {} answers is right: {} of them hold a final answer{}{}", all,
               found == 0 ? "none" : std::to_string(found),
               rule.empty() ? "" : fmt::format(" by the rule {} (task.extract)", rule), example);
@@ -167,6 +189,7 @@ std::optional<Evaluations::Outcomes> Evaluations::evaluate(Purpose purpose, std:
     records_->begin_bar("eval", 0, std::int64_t(prompts.size()) * samples,
                         {.unit = "rollout", .glimpse = [pending] { return pending->glimpse(); }});
   double solved = 0.0;
+  VerdictFacts verdicts;
   for (std::uint32_t number = 0; outcomes.size() < prompts.size(); ++number) {
     const Stopwatch clock_of_round;
     StepPlan plan{purpose,
@@ -192,6 +215,7 @@ std::optional<Evaluations::Outcomes> Evaluations::evaluate(Purpose purpose, std:
       state_->rollouts_total = drawn;
       return std::nullopt;
     }
+    add(verdicts, round.verdicts);
     for (auto& report : round.reports) {
       solved +=
           double(std::count(report.correct.begin(), report.correct.end(), 1)) / double(samples);
@@ -204,7 +228,7 @@ std::optional<Evaluations::Outcomes> Evaluations::evaluate(Purpose purpose, std:
   }
   if (is_shown) records_->end_bar();
   archive_->drew(purpose);
-  if (is_shown) tell_none_right(*context_, prompts, outcomes);
+  if (is_shown) tell_none_right(*context_, prompts, outcomes, verdicts.wrong);
   state_->seconds["eval"] += clock.seconds();
   return outcomes;
 }

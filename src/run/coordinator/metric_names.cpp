@@ -51,7 +51,8 @@ constexpr const char* kNames[] = {
     // conversations
     "environment/forks_unmade", "environment/lost", "environment/restarted",
     "environment/reward_mean", "turns/error_share", "turns/invalid_share", "turns/limit_ratio",
-    "turns/max", "turns/mean", "turns/reward_mean", "turns/told_tokens_mean", "turns/void_share",
+    "turns/max", "turns/mean", "turns/no_room_ratio", "turns/reward_mean", "turns/told_tokens_mean",
+    "turns/void_share",
     // the scheduler
     "bandit/clipped_pay", "curriculum/passed", "curriculum/stage", "gdro/clipped_gains",
     "gdro/clipped_scores", "gdro/price", "gdro/repaired", "greso/p_easy", "greso/p_hard",

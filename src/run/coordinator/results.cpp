@@ -90,8 +90,8 @@ void write_results(const RunContext& context, const CoordinatorState& state,
   for (const auto& [stage, seconds] : state.seconds) {
     if (stage != "step") print_visible(" {} {:.1f}", stage, seconds);
   }
-  if (const auto said =
-          undecided_text(context.run_dir, tally.undecided, tally.verdicts, tally.reason);
+  if (const auto said = undecided_text(context.run_dir, tally.undecided, tally.verdicts,
+                                       tally.reason, tally.lost);
       !said.empty())
     print_visible("\n\nundecided  {}", said);
   if (const auto said = lost_text(context.run_dir, tally.lost, tally.lost_reason); !said.empty())

@@ -26,10 +26,10 @@ struct VerdictTally {
 };
 void add(VerdictTally& tally, const VerdictFacts& facts);
 /// "37 of 4096 verdicts since the last start; the first: the command died: ...", with the place in
-/// the grader at which its last traceback ended, if RUN/verifier has one. Empty where all verdicts
-/// are decided.
+/// the grader at which its last traceback ended, if RUN/verifier has one; in the environment, if
+/// all of them are conversations that were lost. Empty where all verdicts are decided.
 std::string undecided_text(const std::filesystem::path& run_dir, std::uint64_t undecided,
-                           std::uint64_t verdicts, const std::string& reason);
+                           std::uint64_t verdicts, const std::string& reason, std::uint64_t lost);
 /// "3 conversations since the last start; the first: train/3/17/0/2: the process died: ...", with
 /// the place at which the last traceback in RUN/environment ended, if there is one. Empty where
 /// none is lost.

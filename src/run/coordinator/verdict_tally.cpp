@@ -59,10 +59,11 @@ void add(VerdictTally& tally, const VerdictFacts& facts) {
 }
 
 std::string undecided_text(const fs::path& run_dir, std::uint64_t undecided, std::uint64_t verdicts,
-                           const std::string& reason) {
+                           const std::string& reason, std::uint64_t lost) {
   if (undecided == 0) return {};
+  const char* const folder = lost == undecided ? "environment" : "verifier";
   return fmt::format("{} of {} verdicts since the last start; the first: {}{}", undecided, verdicts,
-                     reason.empty() ? "no reason is given" : reason, told_in(run_dir / "verifier"));
+                     reason.empty() ? "no reason is given" : reason, told_in(run_dir / folder));
 }
 
 std::string lost_text(const fs::path& run_dir, std::uint64_t lost, const std::string& reason) {

@@ -201,9 +201,18 @@ RunConfig as_begun(RunConfig config, const RecordedSettings& recorded) {
 RunConfig as_resolved(RunConfig config, const RecordedSettings& recorded) {
   config = as_begun(std::move(config), recorded);
   (void)task::settle_answers(config.task, config.reward);
-  if (config.text.tokenizer == "auto") config.text.tokenizer = recorded.config.text.tokenizer;
-  if (config.text.chat_template == "auto")
-    config.text.chat_template = recorded.config.text.chat_template;
+  return with_recorded_texts(std::move(config), recorded);
+}
+
+RunConfig with_recorded_texts(RunConfig config, const RecordedSettings& recorded) {
+  const auto take = [](std::string& given, std::string_view open, const std::string& before) {
+    if (given == open) given = before;
+  };
+  take(config.text.tokenizer, "auto", recorded.config.text.tokenizer);
+  take(config.text.chat_template, "auto", recorded.config.text.chat_template);
+  take(config.task.answer_marker, "auto", recorded.config.task.answer_marker);
+  if (config.reward.command.empty())
+    take(config.reward.verifier, "", recorded.config.reward.verifier);
   return config;
 }
 
@@ -227,18 +236,21 @@ void check_steps(const RunConfig& config, std::int64_t done) {
 }
 
 void check_same_settings(const RunConfig& config, const std::string& checkpoint) {
+  if (const auto recorded = recorded_settings(config.run.dir, checkpoint))
+    check_same_settings(config, *recorded);
+}
+
+void check_same_settings(const RunConfig& config, const RecordedSettings& recorded) {
   const fs::path dir = config.run.dir;
-  const auto recorded = recorded_settings(dir, checkpoint);
-  if (!recorded) return;
-  const auto refused = refused_keys(recorded->config, config);
+  const auto refused = refused_keys(recorded.config, config);
   if (refused.empty()) return;
   std::string problem;
   for (const auto& c : refused)
     problem += problem.empty() ? fmt::format("{} is {}, but the run in {} was started with {}",
                                              c.key, c.now, dir.string(), c.before)
                                : fmt::format("; {} is {} and was {}", c.key, c.now, c.before);
-  if (recorded->place != "config.toml") problem += fmt::format(", as {} records", recorded->place);
-  if (const auto edited = edited_keys(dir, recorded->config); !edited.empty())
+  if (recorded.place != "config.toml") problem += fmt::format(", as {} records", recorded.place);
+  if (const auto edited = edited_keys(dir, recorded.config); !edited.empty())
     problem +=
         fmt::format("; {} was edited since ({})", (dir / "config.toml").string(), names_of(edited));
   const bool numerics = std::any_of(refused.begin(), refused.end(),

@@ -54,6 +54,10 @@ RunConfig as_begun(RunConfig config, const RecordedSettings& recorded);
 /// as a start takes them from files. Throws InputError where it cannot read those.
 RunConfig as_resolved(RunConfig config, const RecordedSettings& recorded);
 
+/// The settings, with what a start takes from model files and rows where a run file leaves it open
+/// (text.tokenizer, text.template, task.answer_marker, reward.verifier) as it is recorded.
+RunConfig with_recorded_texts(RunConfig config, const RecordedSettings& recorded);
+
 /// Whether a folder holds a run: a config.toml, or a checkpoint that is more than the leftover of a
 /// branch that has not begun.
 bool holds_run(const std::filesystem::path& run_dir);
@@ -62,7 +66,9 @@ bool holds_run(const std::filesystem::path& run_dir);
 void check_steps(const RunConfig& config, std::int64_t done);
 
 /// Throws ConfigError with every key that fixes the result and differs from the setting with which
-/// the run in run.dir was started. Does nothing where the folder holds no run.
+/// the run in run.dir was started. With the name of a checkpoint, does nothing where the folder
+/// holds no run.
+void check_same_settings(const RunConfig& config, const RecordedSettings& recorded);
 void check_same_settings(const RunConfig& config, const std::string& checkpoint = {});
 
 /// Logs what a second start in run.dir changes, and where somebody has edited config.toml, which is

@@ -19,6 +19,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace rollcall::run {
 namespace fs = std::filesystem;
@@ -48,13 +49,33 @@ void require_readable_folder(const fs::path& path) {
 
 }  // namespace
 
+namespace {
+
+/// How a message names the folder of a job, why the job needs it, and what to do.
+struct FolderWords {
+  const char *named, *why, *otherwise;
+};
+
+FolderWords words_of(JobKind kind) {
+  if (kind == JobKind::eval)
+    return {"folder", "the rollouts and eval.json go there", "choose another folder with --out"};
+  return {"run.dir", "everything a run produces goes there",
+          "choose another folder with --set run.dir=..."};
+}
+
+void require_writable(const fs::path& folder, const FolderWords& words,
+                      const std::string& problem) {
+  // errno is read in a statement of its own, because the order in which arguments are evaluated is
+  // not fixed.
+  const int refused = ::access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+  require<EnvironmentError>(refused == 0, fmt::format("{}: {}", problem, std::strerror(refused)),
+                            words.why, words.otherwise);
+}
+
+}  // namespace
+
 void make_run_folder(const fs::path& run_dir, JobKind kind) {
-  const bool is_evaluation = kind == JobKind::eval;
-  const char *named = is_evaluation ? "folder" : "run.dir",
-             *why = is_evaluation ? "the rollouts and eval.json go there"
-                                  : "everything a run produces goes there",
-             *otherwise = is_evaluation ? "choose another folder with --out"
-                                        : "choose another folder with --set run.dir=...";
+  const FolderWords words = words_of(kind);
   std::error_code ec;
   std::vector<fs::path> parents;  // parents of folders that are made: a new folder is durable only
                                   // once its name is
@@ -64,16 +85,26 @@ void make_run_folder(const fs::path& run_dir, JobKind kind) {
   fs::create_directories(run_dir, ec);
   require<EnvironmentError>(
       !ec || fs::is_directory(run_dir),
-      fmt::format("cannot create {} {}: {}", named, run_dir.string(), ec.message()), why,
-      otherwise);
-  // errno is read in a statement of its own, because the order in which arguments are evaluated is
-  // not fixed.
-  const int refused = ::access(run_dir.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
-  require<EnvironmentError>(
-      refused == 0,
-      fmt::format("cannot write to {} {}: {}", named, run_dir.string(), std::strerror(refused)),
-      why, otherwise);
+      fmt::format("cannot create {} {}: {}", words.named, run_dir.string(), ec.message()),
+      words.why, words.otherwise);
+  require_writable(run_dir, words,
+                   fmt::format("cannot write to {} {}", words.named, run_dir.string()));
   for (const fs::path& parent : parents) fsync_path(parent);
+}
+
+void require_place(const fs::path& run_dir, JobKind kind) {
+  const FolderWords words = words_of(kind);
+  std::error_code unknown;
+  const fs::path whole = fs::absolute(run_dir, unknown).lexically_normal();
+  fs::path there = whole;
+  while (!fs::exists(there, unknown) && there.has_relative_path()) there = there.parent_path();
+  const char* const action =
+      there == whole && fs::is_directory(there, unknown) ? "write to" : "create";
+  const std::string problem = fmt::format("cannot {} {} {}", action, words.named, run_dir.string());
+  require<EnvironmentError>(fs::is_directory(there, unknown),
+                            fmt::format("{}: {}", problem, std::strerror(ENOTDIR)), words.why,
+                            words.otherwise);
+  require_writable(there, words, problem);
 }
 
 void await_run_folder(const fs::path& run_dir, double longest_s) {
@@ -171,6 +202,21 @@ std::string without_last_slash(std::string reference) {
   return reference;
 }
 
+/// Says of each checkpoint at the end of a run that it is of the same step as another one; empty
+/// where there is none.
+std::string ends_among(const std::vector<std::string>& names) {
+  constexpr std::string_view kEnd = "done_";
+  std::string text;
+  for (const auto& name : names) {
+    if (!name.starts_with(kEnd)) continue;
+    const std::string other = "train_" + name.substr(kEnd.size());
+    if (std::find(names.begin(), names.end(), other) != names.end())
+      text +=
+          fmt::format(" ({} is of the same step as {}, after the last evaluation)", name, other);
+  }
+  return text;
+}
+
 }  // namespace
 
 fs::path run_of(const std::string& reference) {
@@ -215,9 +261,10 @@ fs::path checkpoint_folder(const std::string& given) {
       !names.empty(), fmt::format("{} holds no checkpoint and no config.json", dir.string()),
       "there are no weights to read",
       "name a run folder with a finished checkpoint, or a folder with config.json and model.safetensors");
-  require(newest, fmt::format("{} has no checkpoint {}", dir.string(), name),
-          "only kept checkpoints can be used",
-          suggest_name(name, names) + "; checkpoint.keep_every keeps more of them");
+  require(
+      newest, fmt::format("{} has no checkpoint {}", dir.string(), name),
+      "only kept checkpoints can be used",
+      suggest_name(name, names) + ends_among(names) + "; checkpoint.keep_every keeps more of them");
   return verified(dir / "checkpoints" / names.back());
 }
 

@@ -32,6 +32,10 @@ namespace rollcall::run {
 /// written to, because another start would fail again. `kind` chooses the words of the message.
 void make_run_folder(const std::filesystem::path& run_dir, JobKind kind = JobKind::train);
 
+/// Throws the same error as make_run_folder() where that can be seen without making anything: the
+/// nearest folder that is there must be one, on a file system that may be written to.
+void require_place(const std::filesystem::path& run_dir, JobKind kind = JobKind::train);
+
 /// On the ranks that did not make the folder: returns as soon as the run file that rank 0 wrote is
 /// visible here. Throws EnvironmentError after `longest_s`.
 void await_run_folder(const std::filesystem::path& run_dir, double longest_s = kLateName_s);

@@ -65,15 +65,21 @@ model::Reply Conversation::end(FinishReason finish) {
 
 std::string Conversation::begin(environment::Answer answer) {
   expect(talk_.said.empty() && turns_.empty(), "a conversation begins once");
-  if (answer.loss == environment::Loss::none && answer.done)
-    answer.loss = environment::Loss::malformed, answer.reason = "it was over before its first turn";
+  if (answer.loss == environment::Loss::none)
+    if (std::string wrong = environment::wrong_start(answer); !wrong.empty())
+      answer.loss = environment::Loss::malformed, answer.reason = std::move(wrong);
   if (answer.loss != environment::Loss::none) {
-    lost_start_ = TurnFacts{.flags = flags_of(answer.loss), .reason = std::move(answer.reason)};
-    end(FinishReason::lost);
+    lose_start(answer.loss, std::move(answer.reason));
     return {};
   }
   hear_said(answer);
   return std::move(answer.text);
+}
+
+void Conversation::lose_start(environment::Loss loss, std::string reason) {
+  expect(turns_.empty(), "a start is lost before the first turn");
+  lost_start_ = TurnFacts{.flags = flags_of(loss), .reason = std::move(reason)};
+  end(FinishReason::lost);
 }
 
 void Conversation::limit(const TurnLimits& limits) {

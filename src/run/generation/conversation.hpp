@@ -62,6 +62,9 @@ class Conversation {
   /// they leave no token to sample, the conversation is over.
   void limit(const TurnLimits& limits);
 
+  /// Ends the conversation before its first turn, because of the environment's answer to the start.
+  void lose_start(environment::Loss loss, std::string reason);
+
   /// Called when a turn of the policy has ended. Returns whether the environment is to be asked
   /// about it. A turn that a token limit cut is no action and ends the conversation.
   bool hear(std::span<const std::int32_t> sampled, std::size_t turn, bool stopped,

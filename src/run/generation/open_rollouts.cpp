@@ -146,6 +146,7 @@ void OpenRollouts::begin(OpenGroup& group, OpenRollout& rollout, environment::An
 /// the prompt's own text; empty: the prompt's text.
 void OpenRollouts::ask_question(OpenGroup& group, OpenRollout& rollout, std::string question) {
   const RolloutOpening& opening = rollout.opening;
+  const bool is_told = !question.empty();
   if (!opening.words.empty()) {
     if (question.empty()) question = last_question(group.prompt);
     question += kBeforeWords + opening.words;
@@ -166,6 +167,14 @@ void OpenRollouts::ask_question(OpenGroup& group, OpenRollout& rollout, std::str
     rollout.most = plan_->sampling.max_new_tokens - given;
     if (rollout.question > 0) rollout.most = std::min(rollout.most, positions - prompt - given);
     return;
+  }
+  if (is_told && positions - prompt - given < 1) {
+    rollout.talk->lose_start(
+        environment::Loss::malformed,
+        fmt::format("with its first text the prompt has {} tokens, and the model {} positions",
+                    prompt, positions));
+    rollout.question = 0;  // as other rollouts that never began
+    return close(rollout);
   }
   TurnLimits limits = turn_limits(context.config, plan_->sampling, positions, prompt);
   limits.turns = most_turns(context.config.environment, *plan_);

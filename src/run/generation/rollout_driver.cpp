@@ -215,6 +215,11 @@ void RolloutDriver::finish(OpenGroup& group, OpenRollout& rollout,
   const FinishReason how = to.rollouts.back().finish;
   figures_.lost += how == FinishReason::lost ? 1 : 0;
   figures_.cut_by_turns += how == FinishReason::turns ? 1 : 0;
+  figures_.conversations += rollout.talk ? 1 : 0;
+  const bool is_unasked = rollout.talk && how == FinishReason::length && turns.size() == 1 &&
+                          turns.front().state_after == 0;
+  figures_.unasked += is_unasked ? 1 : 0;
+  figures_.no_room += rollout.talk && lacked_room(to.rollouts.back()) ? 1 : 0;
   figures_.forks_unmade += rollout.unmade;
   figures_.answered_s += rollout.answered_s;
 }

@@ -51,4 +51,9 @@ std::string_view last_action(const Rollout& rollout) {
   return mark == text.npos ? text : text.substr(mark + 1);
 }
 
+bool lacked_room(const Rollout& rollout) {
+  return rollout.finish == FinishReason::length && !rollout.turns.empty() &&
+         rollout.turns.back().role == Role::environment;
+}
+
 }  // namespace rollcall::run

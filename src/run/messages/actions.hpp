@@ -31,4 +31,8 @@ std::string rollout_text(const text::PromptFormat& format, const Rollout& rollou
 /// The last action in Rollout::text, which verifiers judge.
 std::string_view last_action(const Rollout& rollout);
 
+/// Whether a conversation ended because what the environment said last left the policy no room.
+/// That text is no part of the rollout, whose last turn is the environment's and empty.
+bool lacked_room(const Rollout& rollout);
+
 }  // namespace rollcall::run

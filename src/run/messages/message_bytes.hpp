@@ -26,7 +26,7 @@ void serialize(A& ar, rollcall::run::SlowVerdict& v, unsigned) {
 template <class A>
 void serialize(A& ar, rollcall::run::VerdictFacts& v, unsigned) {
   ar& v.seconds& v.repeated& v.undecided& v.ended& v.slowest& v.reason& v.causes;
-  ar& v.settled& v.lost& v.lost_reason;
+  ar& v.settled& v.lost& v.lost_reason& v.wrong;
   ar& v.judged& v.judged_known& v.judged_undecided& v.judging_s;
 }
 template <class A>
@@ -35,7 +35,7 @@ void serialize(A& ar, rollcall::run::Exhibit& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::run::Specimen& v, unsigned) {
-  ar& v.id& v.level& v.right_number& v.wrong_number& v.right& v.wrong& v.exhibits;
+  ar& v.id& v.level& v.right_number& v.wrong_number& v.right& v.wrong& v.exhibits& v.cut;
 }
 template <class A>
 void serialize(A& ar, rollcall::run::GradedPart& v, unsigned) {

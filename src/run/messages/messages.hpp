@@ -101,6 +101,8 @@ struct VerdictFacts {
   std::uint64_t ended = 0;             ///< verdicts that a time limit ended, repeated ones included
   std::vector<SlowVerdict> slowest{};  ///< the few verdicts that took longest, the longest first
   std::string reason{};                ///< why the first undecided verdict is undecided
+  /// How many answers of an evaluation reward.command found wrong, by its reason; a few reasons.
+  std::map<std::string, std::uint64_t> wrong{};
   /// Number of undecided verdicts of programs for each cause (reward/undecided_cause.hpp).
   std::map<std::string, std::uint64_t> causes{};
   std::uint64_t lost = 0;     ///< conversations that the environment lost; their verdicts are
@@ -121,6 +123,9 @@ void note(VerdictFacts& facts, double seconds, const std::function<std::string()
 /// Adds `more` to `slowest` and keeps the few slowest of all.
 void add(std::vector<SlowVerdict>& slowest, const std::vector<SlowVerdict>& more);
 void add(VerdictFacts& all, const VerdictFacts& more);
+/// Adds `count` answers to VerdictFacts::wrong, unless it holds enough other reasons.
+void note_wrong(std::map<std::string, std::uint64_t>& wrong, const std::string& reason,
+                std::uint64_t count = 1);
 
 /// An answer of which a second pass can be made (run/context/derived/exhibits.hpp).
 struct Exhibit {
@@ -141,6 +146,7 @@ struct Specimen {
   std::uint64_t right_number = kNone, wrong_number = kNone;
   std::string right{}, wrong{};
   std::vector<Exhibit> exhibits{};  ///< ascending by sample; only in a run that shows them
+  std::uint32_t cut = 0;            ///< answers that would be exhibits, had no limit cut them
 };
 
 /// A shard with its verdicts on its way to the aggregator, the rank that stores it

@@ -56,9 +56,16 @@ void add(VerdictFacts& all, const VerdictFacts& more) {
   all.undecided += more.undecided, all.ended += more.ended;
   add(all.slowest, more.slowest);
   for (const auto& [cause, count] : more.causes) all.causes[cause] += count;
+  for (const auto& [reason, count] : more.wrong) note_wrong(all.wrong, reason, count);
   if (all.reason.empty()) all.reason = more.reason;
   all.lost += more.lost;
   if (all.lost_reason.empty()) all.lost_reason = more.lost_reason;
+}
+
+void note_wrong(std::map<std::string, std::uint64_t>& wrong, const std::string& reason,
+                std::uint64_t count) {
+  constexpr std::size_t kReasons = 16;
+  if (wrong.size() < kReasons || wrong.contains(reason)) wrong[reason] += count;
 }
 
 Undecided undecided_of(const RunConfig& config) {
@@ -197,8 +204,12 @@ void note_lost(VerdictFacts& facts, const RolloutShard& shard, const ScoredShard
 
 void ScoringStage::publish(GradedShard judged) {
   note_lost(judged.facts, judged.shard, judged.scores);
+  const bool notes_wrong =
+      context_->grading.grader->is_command() && judged.shard.purpose == Purpose::eval;
   for (const auto& group : judged.scores.scores)
     for (const Score& score : group) {
+      if (notes_wrong && !score.correct && !score.undecided)
+        note_wrong(judged.facts.wrong, score.reason);
       if (score.clock_ended) ++judged.facts.ended;
       if (!score.undecided) continue;
       if (++judged.facts.undecided == 1) judged.facts.reason = score.reason;

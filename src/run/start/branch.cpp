@@ -188,20 +188,23 @@ Branch find_branch(const std::string& reference) {
   return {parent, name, recorded.config, state_of(io::StoredCheckpoint(parent, name))};
 }
 
-RunConfig settings_of_branch(const Branch& branch, RunConfig config) {
+void require_folder_of_branch(const Branch& branch, const fs::path& run_dir) {
   std::error_code unknown;
-  const fs::path own = fs::path(config.run.dir) / "config.toml";
+  const fs::path own = run_dir / "config.toml";
   require<ConfigError>(
-      !fs::equivalent(branch.parent, config.run.dir, unknown),
+      !fs::equivalent(branch.parent, run_dir, unknown),
       fmt::format("--from {} needs a folder for the branch", branch.parent.string()),
       "the run that it comes from stays as it is", "add --set run.dir=NEW");
   require<EnvironmentError>(
-      !holds_run(config.run.dir), fmt::format("run folder {} already holds a run", config.run.dir),
+      !holds_run(run_dir), fmt::format("run folder {} already holds a run", run_dir.string()),
       "a branch begins in a folder of its own",
       fmt::format("choose another with --set run.dir=...{}",
                   fs::exists(own)
                       ? fmt::format(", or continue it with train --resume {}", own.string())
                       : ""));
+}
+
+RunConfig settings_of_branch(const Branch& branch, RunConfig config) {
   require<ConfigError>(config.sft.steps == branch.settings.sft.steps,
                        fmt::format("sft.steps is {}, and --from is given", config.sft.steps),
                        "a branch goes on from trained weights, without a warm start",

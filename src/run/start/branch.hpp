@@ -25,9 +25,12 @@ struct Branch {
 /// checkpoints.
 Branch find_branch(const std::string& reference);
 
-/// The settings of the branch, without a warm start and an evaluation before training, because it
-/// begins during the training. Throws ConfigError or EnvironmentError if they cannot be the
-/// settings of a branch.
+/// Throws ConfigError or EnvironmentError where the branch could not begin in the folder, as another
+/// run is there.
+void require_folder_of_branch(const Branch& branch, const std::filesystem::path& run_dir);
+
+/// The settings of the branch, without a warm start and an evaluation before training, since it
+/// begins in the training. Throws ConfigError where they cannot be the settings of a branch.
 RunConfig settings_of_branch(const Branch& branch, RunConfig config);
 
 /// Copies the checkpoint into run.dir as the first one of the branch: weights, moments, the states

@@ -26,7 +26,7 @@
 #include "run/start/draft.hpp"
 #include "run/start/on_policy.hpp"
 #include "run/start/programs.hpp"
-#include "run/start/resumed_archive.hpp"
+#include "run/start/resume_checks.hpp"
 #include "run/start/start_checks.hpp"
 #include "run/start/unreached.hpp"
 #include "run/step/archived_steps.hpp"
@@ -281,8 +281,11 @@ class Request {
     if (!request_->from.empty()) usable &= branch_off();
     if (request_->from.empty() || faults_->empty())
       usable &= faults_->check({"run.dir"}, [&] { require_run(*request_, *config_, ignored_); });
-    if (request_->start != Start::anew && faults_->empty() && holds_run(config_->run.dir))
-      faults_->check({}, [&] { take_recorded(); });
+    usable &= faults_->check({"run.dir"}, [&] { require_place(config_->run.dir, request_->kind); });
+    if (request_->start != Start::anew && faults_->empty() && holds_run(config_->run.dir)) {
+      take_recorded(*config_, *faults_);
+      usable &= faults_->empty();
+    }
     faults_->check({"run.numerics"}, [&] { (void)run_kernels(config_->run.numerics); });
     faults_->check({"train.from_archive"}, [&] { look_through_archive(*config_); });
     return usable;
@@ -292,13 +295,10 @@ class Request {
  private:
   bool branch_off() {
     if (!faults_->check({}, [&] { branch.emplace(find_branch(request_->from)); })) return false;
-    if (faults_->empty())
-      faults_->check({}, [&] { *config_ = settings_of_branch(*branch, *config_); });
-    return true;
-  }
-  void take_recorded() {
-    if (const auto recorded = recorded_settings(config_->run.dir))
-      *config_ = as_begun(*config_, *recorded);
+    const bool has_folder =
+        faults_->check({"run.dir"}, [&] { require_folder_of_branch(*branch, config_->run.dir); });
+    if (!faults_->empty()) return has_folder;
+    return faults_->check({}, [&] { *config_ = settings_of_branch(*branch, *config_); });
   }
 
   const JobRequest* request_;
@@ -315,8 +315,6 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
   for (const auto& warning : policy.traits().warnings)
     log_warning("scheduler.policy {}: {}", config.scheduler.policy, warning);
   if (kind != JobKind::train) return;
-  if (config.sft.steps > 0)
-    log_info("{} supervised steps come first (sft.steps)", config.sft.steps);
   if (config.train.steps > 0 && config.train.optimizer.warmup_steps >= config.train.steps)
     log_info(
         "train.warmup_steps is {} and train.steps {}: the learning rate rises up to the last step",
@@ -349,7 +347,11 @@ OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
   tell_unnamed_task(request, given);
   if (request.kind == JobKind::train) tell_since_submission(request.run_file, given.config);
   Request asked(request, given);
-  if (!asked.settle()) given.faults.require_none();  // told before the data is read
+  if (!asked.settle()) {  // told before the data are read, with what else is wrong with settings
+    (void)check_start(given.config, request.kind, given.faults);
+    check_texts(given.config, given.faults);
+    given.faults.require_none();
+  }
   const RankShape shape{.ranks = world.size(), .threads = thread_count(given.config, share)};
   Draft draft = make_draft(given.config, shape, request.kind, given.faults);
   given.faults.require_none();
@@ -373,6 +375,9 @@ OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
         find_mask(config, opening.context->models.policy);
   fit_memory(*opening.context, world.rank(), share.memory);
   const auto policy = make_scheduler(opening.context->config, opening.context->texts);
+  const bool begins = !branch && (!resume || !holds_run(config.run.dir));
+  if (begins && request.kind == JobKind::train && config.sft.steps > 0)
+    log_info("{} supervised steps come first (sft.steps)", config.sft.steps);
   tell_start(*opening.context, request.kind, *objective, *policy, share.cores);
   opening.preamble.sends_rollouts = opening.context->sends_rollouts =
       sends_rollouts(config, *objective, *policy);

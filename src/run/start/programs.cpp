@@ -12,11 +12,13 @@
 #include "run/context/derived/hints.hpp"
 #include "task/task.hpp"
 #include "text/answer/accepted_answers.hpp"
+#include "text/chat/prompt_conversation.hpp"
 
 #include <fmt/format.h>
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,13 +59,33 @@ std::optional<std::pair<Prompt, Prompt>> helped_prompt(const RunTexts& texts) {
   return std::nullopt;
 }
 
+/// Throws ConfigError if the environment's first text leaves the policy no position.
+void check_first_text(const RunContext& context, Prompt prompt, const std::string& text) {
+  if (text.empty()) return;
+  prompt.text = text;
+  if (!prompt.conversation.empty())
+    prompt.conversation =
+        text::asked_last(prompt.conversation, [&](std::string_view) { return text; });
+  const std::size_t tokens = context.texts.format->prompt_tokens(prompt).size();
+  const std::int64_t positions = context.models.policy.max_position_embeddings;
+  require<ConfigError>(
+      std::int64_t(tokens) < positions,
+      fmt::format(
+          "environment.command begins a conversation with {} bytes, which make a prompt of {} tokens, and the model has {} positions",
+          text.size(), tokens, positions),
+      "no conversation would have a turn",
+      "have it write a shorter \"text\", or use a model with more positions");
+}
+
 void try_environment(const RunContext& context, reward::Spawner* spawner) {
   if (context.config.environment.command.empty()) return;
   expect(spawner != nullptr, "a job with an environment's command was given what starts it");
   const Stopwatch clock;
   const auto helped = helped_prompt(context.texts);
-  environment::try_command(*spawner, context.config, helped ? helped->first : first_prompt(context),
-                           helped ? &helped->second : nullptr);
+  const Prompt& prompt = helped ? helped->first : first_prompt(context);
+  const std::string text = environment::try_command(*spawner, context.config, prompt,
+                                                    helped ? &helped->second : nullptr);
+  check_first_text(context, prompt, text);
   log_info("environment.command answered in {:.2f} s", clock.seconds());
 }
 

@@ -1,6 +1,8 @@
 // A turn is an action: neighbouring turns of the policy are one, and the last of them has its facts.
 #include "run/step/turn_figures.hpp"
 
+#include "run/messages/actions.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +30,7 @@ void TurnFigures::add(const Rollout& rollout) {
   }
   rollouts_ += 1.0, turns_ += turns, most_ = std::max(most_, turns);
   limited_ += rollout.finish == FinishReason::turns ? 1.0 : 0.0;
+  no_room_ += lacked_room(rollout) ? 1.0 : 0.0;
 }
 
 void TurnFigures::write(std::map<std::string, double>& metrics) const {
@@ -35,6 +38,7 @@ void TurnFigures::write(std::map<std::string, double>& metrics) const {
   const double turns = std::max(turns_, 1.0);
   metrics["turns/mean"] = turns_ / rollouts_, metrics["turns/max"] = most_;
   metrics["turns/limit_ratio"] = limited_ / rollouts_;
+  metrics["turns/no_room_ratio"] = no_room_ / rollouts_;
   metrics["turns/told_tokens_mean"] = told_ / rollouts_;
   metrics["turns/invalid_share"] = invalid_ / turns, metrics["turns/error_share"] = failed_ / turns;
   metrics["turns/void_share"] = void_ / turns, metrics["turns/reward_mean"] = paid_ / turns;

@@ -14,6 +14,7 @@
 #include "task/rows/row_reading.hpp"
 #include "task/sources.hpp"
 #include "text/answer/answer_text.hpp"
+#include "text/json_tokenizer/steps/normal_form.hpp"
 
 #include <fmt/format.h>
 
@@ -65,6 +66,13 @@ class Likeness {
   std::string example_;
 };
 
+/// What tells questions apart. A template is given a question without white space at its ends, and
+/// é may be one character or two, so that both are read as the same question.
+std::string asked_by(const Prompt& prompt) {
+  return text::json_tokenizer::to_normal_form(std::string(text::trim(prompt.text)),
+                                              {.composed = true});
+}
+
 /// Rows of the files that are alike, by the kind of likeness.
 class AlikeRows {
  public:
@@ -73,15 +81,9 @@ class AlikeRows {
   bool is_new(const Prompt& prompt, const Line& line) {
     const std::uint64_t answer = checksum64(prompt.answer);
     const auto [at, first] =
-        asked_.try_emplace(prompt.text, Seen{{line.file, line.number}, answer});
-    if (!first) {
-      (at->second.answer == answer ? same_ : other_).add(at->second.place, line);
-      return false;
-    }
-    const auto [near, alone] = bare_.try_emplace(checksum64(text::trim(prompt.text)),
-                                                 Seen{{line.file, line.number}, answer});
-    if (!alone && near->second.answer != answer) blanks_.add(near->second.place, line);
-    return true;
+        asked_.try_emplace(asked_by(prompt), Seen{{line.file, line.number}, answer});
+    if (!first) (at->second.answer == answer ? same_ : other_).add(at->second.place, line);
+    return first;
   }
   /// Notes the id of a row that is kept; the JSON of its extra fields also contains it.
   void note_id(const nlohmann::json& object, std::string_view name, const Line& line) {
@@ -100,15 +102,11 @@ class AlikeRows {
     if (other_.any())
       log_warning("{}: {} asked again with another answer ({}); the first answer counts", file,
                   other_.counted("question is", "questions are"), other_.example());
-    if (blanks_.any())
-      log_warning(
-          "{}: {} from an earlier one in blanks at the ends alone, and has another answer ({}); both are asked",
-          file, blanks_.counted("question differs", "questions differ"), blanks_.example());
     if (shared_ids_.any())
       log_warning(
           "{}: {} the id of an earlier one ({}); rollcall archive show --row ID shows the rollouts of both",
           file, shared_ids_.counted("row has", "rows have"), shared_ids_.example());
-    same_ = other_ = blanks_ = shared_ids_ = {};
+    same_ = other_ = shared_ids_ = {};
   }
 
  private:
@@ -116,10 +114,9 @@ class AlikeRows {
     Place place;
     std::uint64_t answer;  ///< the answer's checksum
   };
-  std::unordered_map<std::string, Seen> asked_;
-  std::unordered_map<std::uint64_t, Seen> bare_;  ///< by the checksum of the trimmed question
+  std::unordered_map<std::string, Seen> asked_;   ///< by asked_by()
   std::unordered_map<std::uint64_t, Place> ids_;  ///< by the checksum of the id
-  Likeness same_, other_, blanks_, shared_ids_;
+  Likeness same_, other_, shared_ids_;
 };
 
 using Extras = std::unordered_map<std::string, std::string>;
@@ -254,9 +251,9 @@ void hold_out(PromptSet& set, const TaskSection& section) {
   if (section.heldout_file == section.file) {
     std::swap(set.train, set.heldout);
   } else if (!section.heldout_file.empty()) {
-    std::unordered_set<std::string_view> heldout;
-    for (const Prompt& prompt : set.heldout) heldout.insert(prompt.text);
-    std::erase_if(set.train, [&](const Prompt& p) { return heldout.contains(p.text); });
+    std::unordered_set<std::string> heldout;
+    for (const Prompt& prompt : set.heldout) heldout.insert(asked_by(prompt));
+    std::erase_if(set.train, [&](const Prompt& p) { return heldout.contains(asked_by(p)); });
   } else if (section.split == kExactSplit) {
     set.heldout = take_smallest(set.train, wanted_heldout(section, set.train.size()));
   } else {

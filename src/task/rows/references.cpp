@@ -249,6 +249,14 @@ text::Conversation conversation_of(const nlohmann::ordered_json& list, const Fil
     talk.messages.pop_back();
   row.line.require_that(!talk.messages.empty(), fmt::format("\"{}\" has no message", name),
                         "an empty question teaches nothing", kCorrect);
+  row.line.require_that(std::any_of(talk.messages.begin(), talk.messages.end(),
+                                    [](const text::Message& message) {
+                                      return !text::is_said_by(message, "system") &&
+                                             !text::is_said_by(message, "developer");
+                                    }),
+                        fmt::format("\"{}\" is a system message alone", name),
+                        "it says how to answer, and nothing is asked",
+                        "add what the user asks, or remove the line");
   row.line.require_that(!text::is_said_by(talk.messages.back(), "assistant"),
                         fmt::format("\"{}\" ends with what the assistant says", name),
                         "the policy is asked after the last message",

@@ -133,6 +133,7 @@ Prompt read_prompt(const Json& object, const Line& line, const Layout& layout,
     const bool one = text::is_one_question(conversation);
     prompt.text =
         (one ? text::said_in(conversation.messages.front()) : text::in_words(conversation)) + "\n";
+    refuse_media_beside(prompt.text, object, line);
     if (!one) prompt.conversation = text::written_conversation(conversation);
   });
   std::int32_t level_of_reference = 0;

@@ -74,6 +74,15 @@ TEST(Message, EveryMistakeHasItsWords) {
   EXPECT_TRUE(says(fault(R"({"id":"a","score":NaN,"correct":true})"), "its reply holds NaN"));
   EXPECT_TRUE(says(fault(R"({"score":1,"components":{"a":-nan}})"), "its reply holds -nan"));
   EXPECT_TRUE(says(fault(R"({"id":"NaN \" inf","nano":nano})"), "is not a JSON object"));
+  EXPECT_TRUE(says(fault(R"({"id":"a","score":0,"correct":true,"resaon":"r"})"),
+                   "the key \"resaon\", which is not read; did you mean reason?"));
+  EXPECT_TRUE(says(fault(R"({"id":"a","scores":1,"correct":true})"), "did you mean score?"));
+  EXPECT_TRUE(says(fault(R"({"id":"a","score":0,"correct":true,"score":1})"),
+                   "its reply has the key \"score\" twice"));
+  EXPECT_TRUE(says(fault(R"({"id":"a","id":"b","score":0,"correct":true})"), "\"id\" twice"));
+  EXPECT_TRUE(says(
+      fault(R"({"id":"a","extra":)" + std::string(300'000, '[') + std::string(300'000, ']') + "}"),
+      "within each other"));
   EXPECT_TRUE(says(fault(R"({"id":"a","score":1})"), "no \"correct\""));
   EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":1})"), "neither true nor false"));
   EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":true})", {"style"}),

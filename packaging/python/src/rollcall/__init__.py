@@ -3,6 +3,7 @@
 rollcall.open(RUN) gives a run's settings, state, metrics and rollouts; rollcall.train(RUN_FILE)
 starts one; rollcall.score(responses, answers) judges. docs/guide/python.md shows all of it."""
 
+from .conversations import turn_texts
 from .errors import (
     InputError,
     MissingPackageError,
@@ -33,4 +34,5 @@ __all__ = [
     "open",
     "score",
     "train",
+    "turn_texts",
 ]

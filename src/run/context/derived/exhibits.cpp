@@ -56,15 +56,19 @@ void add_exhibits(std::vector<Specimen>& specimens, const RunConfig& config,
       const Rollout& rollout = group.rollouts[i];
       const Score& score = scores.scores[g][i];
       const bool is_cut = rollout.finish != FinishReason::stop;
-      if (score.undecided || (is_cut && kind != DerivedKind::pool)) continue;
+      if (score.undecided) continue;
       if (score.correct && shows_wrong_alone(config.second_pass, kind)) continue;
+      if (is_cut && kind != DerivedKind::pool) {
+        if (kind == DerivedKind::none) ++own.cut;
+        continue;
+      }
       Exhibit exhibit{.sample = rollout.sample, .correct = score.correct, .reward = score.reward};
       if (kind != DerivedKind::pool)
         exhibit.text = last_action(rollout), exhibit.reason = score.reason;
       if (config.second_pass.kind == "error") exhibit.tokens = said(rollout);
       own.exhibits.push_back(std::move(exhibit));
     }
-    if (!own.exhibits.empty()) specimens.push_back(std::move(own));
+    if (!own.exhibits.empty() || own.cut > 0) specimens.push_back(std::move(own));
   }
 }
 

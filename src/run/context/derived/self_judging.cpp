@@ -205,6 +205,7 @@ std::vector<Specimen> merged(std::vector<Specimen> specimens) {
     take_smaller(group.right_number, group.right, part.right_number, part.right);
     take_smaller(group.wrong_number, group.wrong, part.wrong_number, part.wrong);
     std::move(part.exhibits.begin(), part.exhibits.end(), std::back_inserter(group.exhibits));
+    group.cut += part.cut;
   }
   std::vector<Specimen> ascending;
   for (auto& [id, group] : groups) {

@@ -72,9 +72,10 @@ DerivedRound SecondPass::next(const std::vector<Specimen>& specimens,
   return round_ == 2 && names_errors(config_->second_pass) ? second(specimens) : DerivedRound{};
 }
 
-/// The answers that second_pass.of allows, in the drawn order.
-std::vector<SecondPass::Candidate> SecondPass::candidates(
-    const std::vector<Specimen>& specimens, const std::vector<GroupReport>& reports) const {
+/// The answers that second_pass.of allows, in the order that was drawn. Those that a limit cut are
+/// counted as left out.
+std::vector<SecondPass::Candidate> SecondPass::candidates(const std::vector<Specimen>& specimens,
+                                                          const std::vector<GroupReport>& reports) {
   const std::string& of = config_->second_pass.of;
   std::vector<Candidate> all;
   for (const Specimen& group : specimens) {
@@ -83,6 +84,7 @@ std::vector<SecondPass::Candidate> SecondPass::candidates(
     if (report == nullptr || !is_plain(report->id, report->from) || report->rewards.empty())
       continue;
     if (of == "dead" && has_success(*report)) continue;
+    left_out_ += std::int64_t(group.cut);
     const RandomStream stream(std::uint64_t(config_->run.seed), RandomPurpose::second_pass,
                               group.id.step, group.id.prompt.value, group.id.draw);
     for (const Exhibit& answer : group.exhibits)

@@ -51,7 +51,7 @@ class SecondPass {
   struct Candidate;
 
   std::vector<Candidate> candidates(const std::vector<Specimen>& specimens,
-                                    const std::vector<GroupReport>& reports) const;
+                                    const std::vector<GroupReport>& reports);
   DerivedRound first(const std::vector<Specimen>& specimens,
                      const std::vector<GroupReport>& reports);
   DerivedRound second(const std::vector<Specimen>& specimens);

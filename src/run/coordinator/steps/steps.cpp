@@ -1,6 +1,7 @@
 // Carries out a step and makes its row of metrics.
 #include "run/coordinator/steps/steps.hpp"
 
+#include "base/errors/log.hpp"
 #include "base/time/clock.hpp"
 #include "model/train/optimizer.hpp"
 #include "run/context/derived/self_judging.hpp"
@@ -79,6 +80,21 @@ void add_figures(report::MetricRow& row, const DriverFigures& figures) {
       "perf/environment_answer_ms",
       1e3 * figures.answered_s / double(std::max<std::int64_t>(figures.turns, 1)));
   row.values.emplace_back("timing_s/environment_wait", figures.waited_s);
+}
+
+/// Warns of conversations that limits of tokens ended before or at an answer of the environment.
+void tell_short_room(std::uint64_t step, const DriverFigures& figures,
+                     const SamplingParams& sampling) {
+  const bool has_own = sampling.turn_tokens > 0;
+  if (step == 1 && figures.conversations > 0 && figures.unasked == figures.conversations)
+    log_warning(
+        "step 1 asked the environment nothing: {} ({}) cut the first turn of all {} conversations, and a turn that is cut is no action; raise it, or warm the policy up to end its turns (sft.steps)",
+        has_own ? "sampling.turn_tokens" : "sampling.max_new_tokens",
+        has_own ? sampling.turn_tokens : sampling.max_new_tokens, figures.conversations);
+  if (figures.no_room > 0)
+    log_warning(
+        "step {}: {} of {} conversations ended at a text of the environment that left the policy no room (sampling.max_new_tokens, environment.max_tokens or the model's positions); they count as cut answers (turns/no_room_ratio)",
+        step, figures.no_room, figures.conversations);
 }
 
 }  // namespace
@@ -186,7 +202,10 @@ report::MetricRow Steps::train() {
   add_times(row, round, report, took_s, weights_s);
   if (sampling)
     add_verdicts(row, context_->grading.grader->name(), round.verdicts, round.scoring_s);
-  if (sampling && context_->texts.turns) add_figures(row, round.figures);
+  if (sampling && context_->texts.turns) {
+    add_figures(row, round.figures);
+    tell_short_room(request.step, round.figures, context_->config.sampling);
+  }
   row.values.emplace_back("timing_s/update_compute_mean", report.compute_mean_s);
   row.values.emplace_back("timing_s/update_compute_max", report.compute_max_s);
   if (sampling) {
