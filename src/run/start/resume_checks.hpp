@@ -10,9 +10,6 @@
 
 namespace rollcall::run {
 
-<<<<<<< HEAD:src/run/start/resumed_archive.hpp
-/// Throws StorageError if a file that the manifest or the checkpoint's state names is missing or
-=======
 /// Gives settings that a run file leaves open the values of the first start (as_begun()), and adds
 /// to `faults` that the run in run.dir, which must hold one, has done more steps than train.steps,
 /// or was started with other settings. Settings that a start takes from rows and model files are
@@ -20,7 +17,6 @@ namespace rollcall::run {
 void take_recorded(RunConfig& config, Faults& faults);
 
 /// Throws StorageError where a file that the manifest or the checkpoint's state names is missing or
->>>>>>> main:src/run/start/resume_checks.hpp
 /// has a different size. Contents are not read, because an archive may be large. Throws ConfigError
 /// if the archive holds training steps beyond train.steps, which belong to a newer checkpoint that
 /// is damaged or gone.
