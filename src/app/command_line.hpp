@@ -1,5 +1,5 @@
 // The command line: commands with their options and flags. Their parser, CLI11, takes seconds to
-// compile, so command_line.cpp alone includes it.
+// compile, so only command_line.cpp includes it.
 #pragma once
 
 #include "base/errors/error.hpp"
@@ -18,7 +18,7 @@ class Option;
 
 namespace rollcall::app {
 
-/// What a command does. Returns the exit code of the process.
+/// The action of a command. Returns the exit code of the process.
 using Action = std::function<ExitCode()>;
 
 using TakesText = std::function<void(const std::string&)>;
@@ -38,18 +38,18 @@ class Option {
   Option positive();
   Option non_negative();
   Option one_of(const std::vector<std::string>& choices);
-  /// The option takes all words that follow, whatever they begin with. Its values are texts.
+  /// The option takes all words that follow, even those that begin with dashes. Its values are
+  /// texts.
   Option takes_rest();
   Option byte_size();                          ///< accepts 500G or 10T as well
   Option default_shown();                      ///< shows the present value in the help
-  Option repeated();                           ///< takes one value for each time that the option is
-                                               ///< given
+  Option repeated();                           ///< takes one value each time the option is given
   Option comma_separated();                    ///< accepts several values in one word as well
-  Option expected(int low, int high);          ///< how many values the option takes
-  Option value_name(const std::string& name);  ///< what the help shows in place of the type and
-                                               ///< [...]
-  Option words(const std::string& text);  ///< what the help shows in place of everything after the
-                                          ///< option's name
+  Option expected(int low, int high);          ///< the number of values that the option takes
+  Option value_name(const std::string& name);  ///< the text that the help shows in place of the
+                                               ///< type and [...]
+  Option words(const std::string& text);  ///< the text that the help shows in place of everything
+                                          ///< after the option's name
   bool is_given() const;
 
  private:
@@ -64,7 +64,7 @@ class Command {
 
   Command command(const std::string& name, const std::string& meaning);
   /// Names that begin with dashes are options, others are positional arguments. Value may be
-  /// std::string, int, std::int64_t, std::uint64_t, double and what else command_line.cpp
+  /// std::string, int, std::int64_t, std::uint64_t, double and any other type that command_line.cpp
   /// instantiates.
   template <class Value>
   Option option(const std::string& name, Value& variable, const std::string& meaning);
@@ -72,12 +72,12 @@ class Command {
   Option option(const std::string& name, const TakesText& take, const std::string& meaning);
   Option option(const std::string& name, const TakesNumber& take, const std::string& meaning);
   Option flag(const std::string& name, bool& variable, const std::string& meaning);
-  std::vector<Option> options() const;  ///< those added so far, without --help
+  std::vector<Option> options() const;  ///< the options added so far, without --help
   void footer(const std::string& text);
   void expects_commands(int low, int high);  ///< number of its own commands that must be given
   void keeps_rest();  ///< keeps all words from the first one that is not an option on, for rest()
 
-  /// Sets what the command does if it is chosen, and none of its own commands is.
+  /// Sets the action of the command if it is chosen and none of its own commands is.
   void runs(Action action);
   std::vector<std::string> rest() const;
   std::string help() const;
@@ -94,7 +94,7 @@ class CommandLine {
 
   Command program();
   /// Sets the variables. Returns an exit code if the process must end, after printing the help, or
-  /// what is wrong together with the nearest valid word.
+  /// the mistake together with the nearest valid word.
   std::optional<int> read(int argc, char** argv);
   const Action& chosen() const { return chosen_; }  ///< empty if no command was given
 

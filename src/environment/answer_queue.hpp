@@ -1,4 +1,4 @@
-// Answers that come after a while, on their way to the thread that waits for them.
+// A queue of answers that arrive later, for the thread that waits for them.
 #pragma once
 
 #include "environment/talk.hpp"
@@ -20,8 +20,8 @@ class AnswerQueue {
   void put(std::uint64_t conversation, Answer answer);
   /// No further answer comes: from now on take() throws this exception.
   void fail(std::exception_ptr failure);
-  /// All answers that have come, in the order in which they came. `wait_s` > 0: where none has,
-  /// sleeps until one comes, at most so long.
+  /// All answers that have arrived, in order of arrival. If there are none and `wait_s` > 0, sleeps
+  /// until one arrives, for at most `wait_s`.
   std::vector<Late> take(double wait_s = 0.0);
 
  private:

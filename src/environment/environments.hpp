@@ -1,4 +1,4 @@
-// The table of built-in environments, as reward/verifiers.cpp is that of verifiers.
+// The table of built-in environments, like reward/verifiers.cpp for verifiers.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -14,14 +14,14 @@ namespace rollcall::environment {
 struct EnvironmentRow {
   const char* name;
   const char* meaning;
-  /// The task whose prompts it plays; nullptr: any task that the run's verifier can judge.
+  /// The task that provides its prompts; nullptr: any task that the run's verifier can judge.
   const char* task;
-  /// Whether a step may take longer than a millisecond, so that threads of their own carry it out.
+  /// Whether a step may take longer than a millisecond, so that separate threads carry it out.
   bool slow;
   std::unique_ptr<const Environment> (*make)(const RunConfig& config);
 };
 
-/// Throws ConfigError naming the nearest.
+/// Throws ConfigError that names the nearest name.
 const EnvironmentRow& find_environment(const std::string& name);
 std::vector<std::string> environment_names();
 

@@ -1,5 +1,5 @@
-// How an expert plays a prompt: the conversations that a warm start learns, and the states in which
-// others begin.
+// Plays a prompt as an expert would. This gives the conversations that a warm start learns, and the
+// states in which other conversations begin.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -13,19 +13,19 @@ namespace rollcall::environment {
 
 /// The expert's conversation about a prompt, action by action.
 struct ExpertWay {
-  std::vector<std::string> states{};   ///< [actions] in which each was taken
+  std::vector<std::string> states{};   ///< [actions] the state in which each was taken
   std::vector<std::string> actions{};  ///< texts
-  std::vector<std::string> said{};     ///< [actions] what the policy is told after each
+  std::vector<std::string> said{};     ///< [actions] the environment's text after each
   bool ends = false;                   ///< the environment ended it with the last action
 };
 
-/// The first `most` actions at most; fewer where the conversation ends, and none where the
-/// environment has no expert or cannot use the prompt. A function of its arguments.
+/// At most the first `most` actions. There are fewer if the conversation ends, and none if the
+/// environment has no expert or cannot use the prompt. The result depends only on the arguments.
 ExpertWay expert_way(const Environment& environment, const Prompt& prompt, const Seeds& seeds,
                      std::int64_t most);
 
-/// Whether the environment of a run has an expert: those that play the prompts of a task of their
-/// own have one. Throws ConfigError for an unknown name.
+/// Whether the environment of a run has an expert. Environments with their own task have one.
+/// Throws ConfigError for an unknown name.
 bool has_expert(const RunConfig& config);
 
 }  // namespace rollcall::environment

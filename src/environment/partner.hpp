@@ -1,5 +1,5 @@
-// What a rollout driver talks with: environments that answer at once, on threads of their own, or
-// by processes, behind one interface.
+// One interface for a rollout driver to all environments: those that answer at once, on separate
+// threads, or by processes.
 #pragma once
 
 #include "environment/answer_queue.hpp"
@@ -11,19 +11,19 @@
 
 namespace rollcall::environment {
 
-/// Any thread may call any function. A conversation is asked by one thread at a time.
+/// Any thread may call any function, but only one thread at a time asks about a conversation.
 class Partner {
  public:
   virtual ~Partner() = default;
   virtual const Traits& traits() const = 0;
-  /// Asks for the answer to the last action of `talk`, or for its start where it has no action.
-  /// Returns it where it is known at once. Otherwise it will come in `queue` under `conversation`,
-  /// and `talk` must neither change nor go before that or before close().
+  /// Asks for the answer to the last action of `talk`, or for its start if it has no action.
+  /// Returns the answer if it is known at once. Otherwise the answer arrives in `queue` under
+  /// `conversation`, and `talk` must neither change nor be destroyed before that or before close().
   virtual std::optional<Answer> ask(const Talk& talk, std::uint64_t conversation,
                                     AnswerQueue& queue) = 0;
   /// The conversation is over, however it ended. No answer to it comes after this call.
   virtual void close(const Talk& talk) = 0;
-  /// Processes that took the place of failed ones since the last call.
+  /// The number of processes that have replaced failed ones since the last call.
   virtual std::int64_t take_restarts() { return 0; }
 };
 

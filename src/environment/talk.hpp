@@ -1,5 +1,5 @@
-// A conversation between the policy and an environment, as the environment is told of it, and the
-// environment's answers.
+// A conversation between the policy and an environment, in the form that the environment receives,
+// and the environment's answers.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -11,8 +11,8 @@
 
 namespace rollcall::environment {
 
-/// What addresses the random numbers of a conversation. Both are below 2^53, so that they are exact
-/// in JSON.
+/// The addresses of a conversation's random numbers. Both are below 2^53, so that they are exact in
+/// JSON.
 struct Seeds {
   std::uint64_t start = 0;  ///< of the start; the rollouts of a group share it
   std::uint64_t turns = 0;  ///< of the turns; each rollout has its own
@@ -21,21 +21,21 @@ struct Seeds {
 /// The seed of the step of turn `turn`, counted from 0.
 std::uint64_t step_seed(const Seeds& seeds, std::uint32_t turn);
 
-/// How an environment failed to answer.
+/// The way in which an environment failed to answer.
 enum class Loss : std::uint8_t {
   none,
   told,       ///< it said that it cannot go on with this conversation
   machine,    ///< this machine failed, which says nothing about the environment
-  clock,      ///< it took too long, also alone in a fresh process
-  died,       ///< its process ended, also a fresh one
-  malformed,  ///< what it wrote cannot be used
-  changed     ///< after a restart it did not repeat what it had said
+  clock,      ///< it took too long, even alone in a fresh process
+  died,       ///< its process ended, and so did a fresh one
+  malformed,  ///< its output cannot be used
+  changed     ///< after a restart it did not repeat its earlier answers
 };
 
 /// An answer: to the start of a conversation, or to an action.
 struct Answer {
-  std::optional<std::string> state{};  ///< nothing: the environment keeps its state to itself
-  std::string text{};                  ///< what the policy is told
+  std::optional<std::string> state{};  ///< nothing: the environment does not reveal its state
+  std::string text{};                  ///< text shown to the policy
   double reward = 0.0;
   bool done = false;
   std::optional<bool> correct{};  ///< nothing: it has not decided
@@ -43,7 +43,7 @@ struct Answer {
   std::vector<double> components{};
   std::int64_t flags = 0;  ///< turn_flag of the action, without `decided`, `correct` and `ended`
   std::int64_t kind = 0;   ///< of the action
-  std::string reason{};    ///< with a loss: what happened
+  std::string reason{};    ///< the cause of a loss
   Loss loss = Loss::none;
 };
 
@@ -60,7 +60,7 @@ struct Talk {
   std::string start{};                 ///< state to begin in; empty: the environment's own start
   std::optional<std::string> state{};  ///< now
   std::vector<std::string> actions{};  ///< texts of the policy's turns, the last one unanswered
-  /// What the environment said: to the start, then to each answered action.
+  /// The environment's texts: at the start, then after each answered action.
   std::vector<std::string> said{};
 };
 

@@ -11,14 +11,14 @@
 
 namespace rollcall::environment {
 
-/// What a call returned.
+/// The result of a call.
 struct ToolResult {
   std::string text{};
   bool failed = false;  ///< the text says why; the turn is flagged `error`
   bool lost = false;    ///< nothing is known about the call, and the text says why
 };
 
-/// A row of tools.cpp. `call` never throws, and is pure as far as what it runs is.
+/// A row of tools.cpp. `call` never throws. It is pure if the code that it runs is pure.
 struct ToolRow {
   const char* name;
   const char* schema;  ///< JSON schema of the function as chat templates show it
@@ -30,12 +30,12 @@ struct ToolRow {
 const ToolRow& find_tool(const std::string& name);  ///< throws ConfigError naming the nearest
 
 /// An environment of tools. A turn with calls is answered by their results in the order of the
-/// calls, with a line feed between two, and pays nothing. A turn without calls ends the
-/// conversation, and the run's verifier judges it. A call that cannot be parsed is answered by the
-/// parser's message and flagged `invalid`; a turn that says nothing beside its thoughts is flagged
-/// `void_turn` and ends it, too. A call that the sandbox failed to
-/// carry out loses the conversation. The state is the number of turns so far. Kinds of actions: call.
-/// `index`: what the file of environment.index has.
+/// calls, separated by line feeds, and pays nothing. A turn without calls ends the conversation,
+/// and the run's verifier judges it. A call that cannot be parsed is answered by the parser's
+/// message and flagged `invalid`. A turn that contains only thoughts is flagged `void_turn` and
+/// also ends the conversation. If the sandbox fails to carry out a call, the conversation is lost.
+/// The state is the number of turns so far. Kinds of actions: call. `index`: the content of the
+/// file environment.index.
 std::unique_ptr<const Environment> make_tools(const std::vector<const ToolRow*>& tools,
                                               text::CallForm form, std::string index);
 

@@ -1,4 +1,5 @@
-// How often each answer was given in a group: for pieces that look at whether rollouts agree.
+// Counts how often each answer was given in a group, for pieces that look at whether rollouts
+// agree.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -12,7 +13,7 @@ namespace rollcall::objective {
 /// The value of column answer for a rollout in which no answer was found.
 inline constexpr double kNoAnswer = -1.0;
 
-/// [P] for each group, how many of its rollouts gave which answer; keys are numbers of column
+/// [P] for each group, the number of its rollouts that gave each answer. Keys are numbers of column
 /// answer.
 inline std::vector<std::map<double, double>> votes(const Step& step) {
   const at::Tensor column = step.named(column::answer).contiguous();

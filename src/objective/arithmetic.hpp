@@ -1,4 +1,4 @@
-// The LibTorch that this build uses, and what it computes on.
+// The LibTorch that this build uses, and the processor on which it computes.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 namespace rollcall::objective {
 
 std::string torch_version();  ///< such as "2.11.0"
-/// What besides the settings decides the bits of a gradient: "GenuineIntel family 6 model 143,
-/// LibTorch 2.11.0 (AVX512)".
+/// The processor and library that, besides the settings, decide the bits of a gradient:
+/// "GenuineIntel family 6 model 143, LibTorch 2.11.0 (AVX512)".
 std::string arithmetic();
 
 }  // namespace rollcall::objective

@@ -1,5 +1,5 @@
-// What pieces look at: Step is the whole step before the update, MicroBatchTensors a micro-batch of
-// it under the current policy.
+// The input of pieces. Step is the whole step before the update, and MicroBatchTensors is a
+// micro-batch of it under the current policy.
 // Letters: B rollouts of the step, P prompts (groups), N policy tokens; L rollouts and M tokens of
 // a micro-batch.
 #pragma once
@@ -19,8 +19,8 @@ namespace rollcall::objective {
 namespace column = method::column;
 
 /// Denominators of the whole step. Pieces divide by these and count nothing themselves, so a loss
-/// cannot depend on the size of a micro-batch. Each count is at least 1: where nothing is trained,
-/// the numerator is zero as well.
+/// cannot depend on the size of a micro-batch. Each count is at least 1. If nothing is trained, the
+/// numerator is zero as well.
 struct Normalizer {
   double tokens = 1;    ///< trained tokens
   double rollouts = 1;  ///< rollouts with a trained token
@@ -34,14 +34,14 @@ struct Normalizer {
 /// 0 + eps would make large.
 double mean_of(const at::Tensor& x, const at::Tensor& weight = {});
 
-/// [n] bool: whether a[i] and b[i] differ, as base/numbers/differing.hpp has it.
+/// [n] bool: whether a[i] and b[i] differ as defined in base/numbers/differing.hpp.
 at::Tensor differing(const at::Tensor& a, const at::Tensor& b);
 
-/// The turns of a step, with what reward pieces pay single ones of them.
+/// The turns of a step, with the rewards that reward pieces give to single turns.
 struct PaidTurns : TurnShape {
   using TurnShape::TurnShape;
   at::Tensor paid;        ///< [K] in addition to Step::reward; undefined: nothing
-  bool replaced = false;  ///< a reward piece took the place of what the environment paid for turns
+  bool replaced = false;  ///< a reward piece replaced the environment's rewards for turns
 };
 
 /// The columns of a step, or of a mini-batch of it, and what the pieces derive from them. It is
@@ -72,26 +72,26 @@ class Step {
 
   /// [B] mean reward of the group. A group of one has the baseline 0, because there is nothing to
   /// compare with. Its advantage is then the plain reward, an unbiased estimate without a baseline
-  /// (as in verl and in RLOO), where its own reward as the baseline would make it 0 at all times.
+  /// (as in verl and in RLOO). With its own reward as the baseline it would always be 0.
   at::Tensor baseline() const;
   /// [B] standard deviation of the reward within the group, with n - 1, or with n if `population`.
   /// A group of one has 1.
   at::Tensor spread(bool population = false) const;
 
-  /// [K] what each turn is paid. The turns of a rollout sum to `reward` and their `turns.paid`: what
-  /// reward pieces change of a rollout's reward counts at its last turn, and so does all of it where
-  /// the step has no column turn/reward or `turns.replaced` is set.
+  /// [K] the reward of each turn. The turns of a rollout sum to `reward` plus their `turns.paid`.
+  /// Changes that reward pieces make to a rollout's reward count at its last turn. If the step has
+  /// no column turn/reward, or if `turns.replaced` is set, the whole reward does.
   at::Tensor turn_reward() const;
   /// The sampler's token limit. Throws ConfigError when the sampler states none.
   double horizon() const;
   /// Throws ConfigError when the step does not carry the column.
   const at::Tensor& named(const std::string& name) const;
-  /// A moving statistic as the step before left it; `initial` at the start of a run.
+  /// The value of a moving statistic after the previous step; `initial` at the start of a run.
   double statistic(const std::string& name, double initial) const;
   /// [B] uniform in [0, 1). Seed, step and rollout key address each number, so the order of the
   /// rollouts and the number of ranks change nothing. `purpose` keeps the pieces apart.
   at::Tensor uniform_rollouts(std::uint64_t purpose) const;
-  /// [N] as uniform_rollouts(), but addressed by the token's place as well
+  /// [N] like uniform_rollouts(), but addressed by the token's place as well
   at::Tensor uniform_tokens(std::uint64_t purpose) const;
 };
 
@@ -124,7 +124,7 @@ class MicroBatchTensors {
   at::Tensor group() const;     ///< [L] int64, 0 .. groups()-1
   /// [L] -> [groups], differentiable
   at::Tensor group_sum(const at::Tensor& per_rollout) const;
-  /// [L] -> [groups], over the rollouts with mask > 0; -inf for a group without such a rollout
+  /// [L] -> [groups], over the rollouts with mask > 0. A group without such a rollout has -inf.
   at::Tensor group_logsumexp(const at::Tensor& per_rollout, const at::Tensor& mask) const;
   /// [groups] -> [L], differentiable
   at::Tensor over_group(const at::Tensor& per_group) const;

@@ -28,9 +28,9 @@ inline std::map<std::string, at::Tensor> components(const Step& step,
 }
 
 /// The weights that a run file gives to components, as in "correct=1, distance=-0.5". A component
-/// that it does not name has weight 1; a name that the step does not carry is refused. Every
-/// verifier fills `correct`, and those of this project fill `format` as well. A row whose source
-/// pays for neither omits both.
+/// that it does not name has weight 1. A name that the step does not have is refused. Every
+/// verifier fills `correct`, and those of this project fill `format` as well. A row omits both if
+/// its source pays for neither.
 struct ComponentWeights {
   std::map<std::string, double> given;
   std::vector<std::string> omitted;
@@ -65,7 +65,7 @@ struct ComponentWeights {
     return of(name) != 0.0 && std::find(omitted.begin(), omitted.end(), name) == omitted.end();
   }
 
-  /// [B] weighted sum of the components that count; the reward where the step carries none.
+  /// [B] weighted sum of the components that count, or the reward if the step has none.
   at::Tensor sum(const Step& step) const {
     at::Tensor all;
     for (const auto& [name, values] : counted(step).first)

@@ -18,8 +18,8 @@ inline at::Tensor accepted(const MicroBatchTensors& micro_batch) {
 }
 
 /// [B] 1 for an expert's rollout of a prompt without a right rollout of the policy's own, else 0.
-/// Own rollouts count whether or not they train: a scheduler that leaves a solved prompt's rollouts
-/// out does not make its expert one to imitate.
+/// Own rollouts count whether or not they train, so an expert is not imitated because a scheduler
+/// leaves out the rollouts of a solved prompt.
 inline at::Tensor imitated(const Step& step) {
   const at::Tensor expert = (step.named(column::expert) > 0.5).to(at::kDouble), own = 1.0 - expert;
   const at::Tensor right =

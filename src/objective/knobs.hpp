@@ -35,8 +35,9 @@ struct Knob {
   std::string key() const { return family + "." + name; }
 };
 
-/// What the chosen pieces say about themselves while they are made: their settings here, what they
-/// read in `needs`, how they use rewards in `reward_use`, and what the loss reads in `loss_use`.
+/// The statements that the chosen pieces make about themselves while they are made: their settings
+/// here, the columns they read in `needs`, their use of rewards in `reward_use`, and the inputs of
+/// the loss in `loss_use`.
 /// Knobs are bound to members of pieces, so a piece must not move in memory afterwards.
 class Knobs {
  public:
@@ -44,11 +45,11 @@ class Knobs {
   RewardUse reward_use;
   LossUse loss_use;
 
-  /// What is bound or stated after this call belongs to this piece.
+  /// All that is bound or stated after this call belongs to this piece.
   void enter(std::string_view family, std::string_view piece);
 
   void number(std::string name, double& target, Range range, std::string meaning);
-  /// A knob whose value is one of `names`; the index of a name is the enumerator's value.
+  /// A knob with one of `names` as its value. The index of a name is the enumerator's value.
   template <class Enum>
   void choice(std::string name, Enum& target, std::vector<std::string> names, std::string meaning) {
     add_choice(
@@ -71,14 +72,14 @@ class Knobs {
   void must_be_set();
   /// Knobs that must be set and have not been set, as family.knob.
   std::vector<std::string> unset() const;
-  /// A number of the piece that changes from step to step: that of a schedule, of a controller or
-  /// of a moving statistic.
+  /// A number of the piece that changes from step to step: a scheduled value, a controller's
+  /// coefficient or a moving statistic.
   void moves(std::string name, std::function<double(const Step&)> value) {
     moving_.push_back({std::move(name), std::move(value)});
   }
   const std::vector<Moving>& moving() const { return moving_; }
 
-  /// A knob of a chosen piece; throws std::logic_error where the piece has no such knob.
+  /// A knob of a chosen piece. Throws std::logic_error if the piece has no such knob.
   const Knob& knob(std::string_view family, std::string_view piece, std::string_view name) const;
   const std::vector<Knob>& all() const { return knobs_; }
 

@@ -10,8 +10,8 @@
 namespace rollcall::objective {
 
 /// [parts] largest of the values [n] float64 of each part, without a derivative. `part`: [n] int64,
-/// the part of each value. A part whose values are all smaller than `least`, or that has none, gets
-/// `least`.
+/// the part of each value. A part gets `least` if all its values are smaller than `least` or if it
+/// has no values.
 inline at::Tensor largest_of(std::int64_t parts, const at::Tensor& part, const at::Tensor& values,
                              double least) {
   const at::Tensor largest = at::full({parts}, least, at::kDouble),

@@ -1,4 +1,4 @@
-// What a rollout teaches that is the only rollout of its prompt.
+// The effect of a rollout that is the only rollout of its prompt.
 #pragma once
 
 #include "method/method.hpp"

@@ -1,6 +1,6 @@
-// What the chosen pieces make of the advantage and of the ratio. A weight of a scheduler, an
-// advantage or a ratio that the loss does not read changes nothing, and neither does a piece that
-// compares policies where they are one.
+// How the chosen pieces use the advantage and the ratio. A scheduler's weight, an advantage or a
+// ratio that the loss does not read changes nothing. Neither does a piece that compares policies
+// which are identical.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ class LossUse {
     return true;
   }
   bool reads_ratio = true;  ///< a surrogate that does not look at its ratio sets it to false
-  /// Where every ratio is 1, the surrogate's derivative is that of -A lp for every token. A
-  /// surrogate with another one sets it to false.
+  /// If every ratio is 1, the surrogate's derivative equals the derivative of -A lp for every
+  /// token. A surrogate with a different derivative sets this to false.
   bool is_policy_gradient = true;
 
   /// For a weight or a regularizer that changes no derivative where the current policy is the old
@@ -43,8 +43,8 @@ class LossUse {
     return false;
   }
 
-  /// For a piece of which a part acts only on answers of a length: the least one in tokens, and the
-  /// knob that sets it.
+  /// For a piece with a part that acts only on answers of a minimum length: this length in tokens,
+  /// and the knob that sets it.
   void acts_from(std::function<double()> tokens, std::string setting) {
     acts_from_.push_back({family_, piece_, std::move(setting), std::move(tokens)});
   }

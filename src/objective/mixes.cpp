@@ -39,7 +39,7 @@ constexpr Half kHalves[] = {
      "nothing would train the value head that it subtracts"},
 };
 
-/// A knob whose value another piece sets in every step, so that a run file must not set it.
+/// A knob that a different piece sets in every step, so that a run file must not set it.
 struct Moved {
   Family family;
   std::string_view piece, knob;
@@ -137,7 +137,7 @@ void check_read(const Choice& choice, const Recipe& recipe, const Knobs& knobs, 
       "set objective.pieces.advantage=gae, or leave value out");
 }
 
-/// Refuses reward pieces whose payment another piece replaces, ignores or misreads.
+/// Refuses reward pieces if a different piece replaces, ignores or misreads their payment.
 void check_pay(const Choice& choice, const Knobs& knobs, Faults& faults) {
   const auto rewards = names_of(choice, Family::reward);
   std::vector<std::string> paying;

@@ -17,9 +17,9 @@ using Choice = std::array<std::string, family_names.size()>;
 /// The pieces of one family as a list; the word `none` gives an empty one.
 std::vector<std::string> names_of(const Choice& choice, Family family);
 
-/// Throws one ConfigError that names everything that is wrong. `knobs`: those of the chosen pieces,
-/// with the values of row and run file; `given`: the settings of the run file alone. A piece that
-/// `recipe` has itself is nobody's choice.
+/// Throws one ConfigError that names everything that is wrong. `knobs`: the knobs of the chosen
+/// pieces, with the values of row and run file; `given`: only the settings of the run file. A piece
+/// of `recipe` itself does not count as chosen by the run file.
 void check_mixes(const Choice& choice, const Recipe& recipe, const Knobs& knobs,
                  const Settings& given);
 

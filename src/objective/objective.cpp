@@ -35,7 +35,7 @@ class Objective::Prepared {
   at::Tensor plain_advantage;          ///< [N] before the scheduler's weights; undefined where the
                                        ///< scheduler gives none
   at::Tensor policy_coefficient;       ///< [N] aggregate times weights, the factor on the surrogate
-  at::Tensor regularizer_coefficient;  ///< [N] aggregate alone
+  at::Tensor regularizer_coefficient;  ///< [N] only the aggregate
   /// For each reward piece: its name and [B] by how much it changed the reward.
   std::vector<std::pair<std::string, at::Tensor>> shaping;
   std::map<std::string, double> statistics;
@@ -484,7 +484,7 @@ std::map<std::string, double> merge(const Objective::Prepared& prepared,
       metrics["critic/shaping/" + name + "/mean"] = own_change.mean().item<double>();
   }
   // The positive share of all absolute advantages. Each rollout counts with the mean advantage of
-  // its trained tokens, whatever its length.
+  // its trained tokens, regardless of its length.
   const at::Tensor push = prepared.knows_trained
                               ? prepared.step.shape.rollout_sum(times(advantage, keep)) /
                                     prepared.step.trained_length.clamp_min(1)

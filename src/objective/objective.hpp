@@ -13,7 +13,7 @@
 
 namespace rollcall::objective {
 
-/// Everything that is known of the whole step (or mini-batch) before the current policy is
+/// Everything that is known about the whole step (or mini-batch) before the current policy is
 /// evaluated. Rollouts are in canonical order: ascending GroupId, then sample. All tensors are on
 /// the CPU; real numbers are float64. Letters: B rollouts, P prompts (groups), N policy tokens.
 struct StepColumns {
@@ -44,8 +44,8 @@ struct StepColumns {
   /// Optional columns by name, which single pieces read (Objective::columns() lists them): per
   /// token [N] ("reference_logprob"), per rollout [B] ("prior") or per turn [K] ("turn/reward").
   std::map<std::string, at::Tensor> named;
-  /// Moving statistics as the step before left them (Objective::statistics), by name; empty at the
-  /// start of a run.
+  /// Moving statistics after the previous step (Objective::statistics), by name; empty at the start
+  /// of a run.
   std::map<std::string, double> statistics;
 };
 
@@ -59,7 +59,7 @@ struct MicroBatchColumns {
                               ///< the step has a column draw_hits
 };
 
-/// What one micro-batch adds to the step's loss.
+/// The contribution of one micro-batch to the step's loss.
 struct MicroBatchLoss {
   double loss = 0.0;  ///< this micro-batch's share; the shares of all micro-batches sum to the
                       ///< step's loss
@@ -103,17 +103,17 @@ class Objective {
   /// of the step (to rounding).
   MicroBatchLoss evaluate(const Prepared& prepared, const MicroBatchColumns& micro_batch) const;
 
-  /// [B] what each rollout is paid, before a normalisation and before the cost of a divergence.
-  /// Where the loss does not read the reward, these are the numbers on which it trains instead
-  /// (RewardUse::trains_on), and where another quantity decides which groups learn, a group that
+  /// [B] the reward of each rollout, before a normalisation and before the cost of a divergence. If
+  /// the loss does not read the reward, these are the numbers on which it trains instead
+  /// (RewardUse::trains_on). If a different quantity decides which groups learn, a group that
   /// learns nothing has equal numbers (RewardUse::gates).
   at::Tensor rewards(const StepColumns& step) const;
   bool pays_verifiers() const;  ///< rewards() equals StepColumns::reward for all rollouts
-  /// What the loss reads in place of the verifier's reward, as a clause; empty: it reads the
-  /// reward.
+  /// The quantity that the loss reads in place of the verifier's reward, as a clause; empty: it
+  /// reads the reward.
   std::string in_place_of_verifiers() const;
   bool reads_component(const std::string& name) const;  ///< some piece reads column component/NAME
-  /// Names of the reward pieces that read what only the update knows.
+  /// Names of the reward pieces that read columns known only in the update.
   std::vector<std::string> late_rewards() const;
   std::string describe() const;  ///< pieces with formulas and knobs with values, one line each
   std::vector<std::string> columns() const;  ///< names that StepColumns::named must hold, see
@@ -123,8 +123,8 @@ class Objective {
   bool needs_value() const;  ///< a piece trains the value head: micro-batches must bring its output
   bool whole_groups() const;  ///< the loss couples the rollouts of a group: a micro-batch must hold
                               ///< all of them
-  /// Moving statistics after this step, which the next step is to be given. Statistics that no
-  /// piece changed keep their values.
+  /// Moving statistics after this step, to be passed to the next step. Statistics that no piece
+  /// changed keep their values.
   static std::map<std::string, double> statistics(const Prepared& prepared);
   /// [B] mean |A| of each rollout's tokens, before the scheduler's weights; NaN for a rollout
   /// without tokens.
@@ -144,14 +144,14 @@ class Objective {
 ///   actor/ratio_mean, actor/ppo_kl;
 /// - critic/advantages/{mean,min,max}, critic/score/{mean,min,max} (the verifier's rewards),
 ///   critic/rewards/{mean,min,max} (as the reward pieces shaped them), critic/component/NAME/mean;
-/// - critic/shaping/PIECE/mean: by how much that reward piece changed the reward;
+/// - critic/shaping/PIECE/mean: the amount by which that reward piece changed the reward;
 /// - critic/positive_share: sum of positive over sum of absolute advantages of the trained
 ///   rollouts; absent where all are 0.
-/// A step from prepare_step has no micro-batches. It gets the figures of its rollouts alone, and
-/// critic/advantages and critic/positive_share only where no piece acts at every update.
-/// Ratio, ppo_kl, score and rewards are those of rollouts that the step's policy sampled. Replayed
-/// rollouts have replay/ratio_min, replay/ratio_max, replay/ratio_mean and replay/ppo_kl.
-/// The order of micro-batches fixes the rounding.
+/// A step from prepare_step has no micro-batches. It gets only the figures of its rollouts, and it
+/// gets critic/advantages and critic/positive_share only if no piece acts at every update. Ratio,
+/// ppo_kl, score and rewards are taken over rollouts that the step's policy sampled. Replayed
+/// rollouts have replay/ratio_min, replay/ratio_max, replay/ratio_mean and replay/ppo_kl. The order
+/// of micro-batches fixes the rounding.
 std::map<std::string, double> merge(const Objective::Prepared& prepared,
                                     const std::vector<MicroBatchLoss>& micro_batches);
 

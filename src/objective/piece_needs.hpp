@@ -1,4 +1,4 @@
-// What the chosen pieces need of a step besides its usual columns: optional columns, the output of
+// The needs of the chosen pieces besides a step's usual columns: optional columns, the output of
 // the value head, and micro-batches that hold whole groups.
 #pragma once
 
@@ -13,10 +13,10 @@ namespace rollcall::objective {
 /// settings, so it is asked for after all settings are made.
 class PieceNeeds {
  public:
-  /// Needs that are stated after this call are those of this piece.
+  /// Needs that are stated after this call belong to this piece.
   void enter(std::string_view family, std::string_view piece);
 
-  /// The piece reads this column (StepColumns::named), whatever its settings.
+  /// The piece reads this column (StepColumns::named) with any settings.
   void column(std::string name);
   /// The piece reads the column if needed() is true once all settings are made.
   void column(std::function<bool()> needed, std::string name);

@@ -10,8 +10,8 @@
 
 namespace rollcall::objective {
 
-/// The result of a reward piece. Reward pieces run one after the other, and each sees the rewards
-/// that the one before it returned.
+/// The result of a reward piece. Reward pieces run in sequence, and each sees the rewards that the
+/// previous one returned.
 struct ShapedReward {
   at::Tensor reward;        ///< [B] replaces Step::reward
   at::Tensor token_reward;  ///< [N] added to Step::token_reward; undefined: nothing
@@ -36,7 +36,7 @@ struct Advantage {
 struct SurrogateLoss {
   at::Tensor loss;     ///< [M], differentiable
   at::Tensor clipped;  ///< [M] bool, where a bound set the derivative to 0; undefined: nowhere
-  /// For metrics actor/NAME: columns [M], whose mean over the step's tokens is reported.
+  /// For metrics actor/NAME: columns [M]. The mean over the step's tokens is reported.
   std::vector<std::pair<std::string, at::Tensor>> means{};
 };
 

@@ -1,5 +1,5 @@
-// What a recipe says of the runs in which it acts: what is left of it where every ratio is 1,
-// compared with the rows above it, for which rewards, and on which answers.
+// Finds the kinds of run in which a recipe acts: the part of it that acts if every ratio is 1,
+// compared with the rows above it, the rewards that it assumes, and the answers on which it acts.
 #include "objective/reach.hpp"
 
 #include "objective/recipes.hpp"

@@ -1,5 +1,5 @@
-// What a recipe says of the runs in which it acts: what is left of it where every ratio is 1, for
-// which rewards its constants are, on which answers it acts, and whether it reads advantages.
+// The kinds of run in which a recipe acts: the part of it that acts if every ratio is 1, the
+// rewards that its constants assume, the answers on which it acts, and whether it reads advantages.
 #pragma once
 
 #include "objective/objective.hpp"
@@ -9,22 +9,22 @@
 
 namespace rollcall::objective {
 
-/// What is left of a recipe in a step with one update of the policy that sampled it, where every
-/// ratio is 1.
+/// The part of a recipe that acts in a step with one update of the policy that sampled it, so that
+/// every ratio is 1.
 struct OnPolicy {
   std::vector<std::string> idle{};  ///< pieces that change no derivative, as "weight tis"
   std::string acts_as{};  ///< the first row of the table, above the recipe's own, whose pieces and
                           ///< settings are the same without those; empty: there is none
 };
 
-/// What a piece takes for the largest reward of the verifier.
+/// The number that a piece takes for the largest reward of the verifier.
 struct LargestReward {
   std::string piece{};    ///< family and name, as "advantage virtual_best"
   std::string setting{};  ///< knob that says it; empty: it compares with shares of right answers
   double reward = 1.0;
 };
 
-/// A piece of which a part acts only on answers of at least so many tokens.
+/// A piece with a part that acts only on answers of at least this number of tokens.
 struct LeastLength {
   std::string piece{};    ///< family and name, as "reward repetition"
   std::string setting{};  ///< the knob that sets the length

@@ -12,7 +12,7 @@ using method::Family, method::family_names, method::Recipe;
 
 const std::vector<Recipe>& recipes();
 
-/// A piece as a listing shows it.
+/// A piece in the form that a listing shows.
 struct PieceCard {
   struct KnobCard {
     std::string name, value, valid, meaning;  ///< value: the paper's default

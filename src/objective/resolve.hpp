@@ -10,7 +10,7 @@
 
 namespace rollcall::objective {
 
-/// A chosen piece of a family whose functions take a Step.
+/// A chosen piece of a family with functions that take a Step.
 template <class Function>
 struct Chosen {
   std::string name;

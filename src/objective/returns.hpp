@@ -20,25 +20,25 @@ inline void gae_backwards(const double* reward, const double* value, std::int64_
   }
 }
 
-/// Whether some turn is paid for itself: a rollout has several, or a reward piece pays turns.
+/// Whether single turns are paid: a rollout has several turns, or a reward piece pays turns.
 inline bool pays_turns(const Step& step) {
   return step.turns.turns > step.shape.rollouts || step.turns.paid.defined();
 }
 
-/// [K] bool, the turns whose pay counts at their own last token: all with tokens but the last of
-/// their rollout.
+/// [K] bool, the turns with rewards that count at their own last token: all turns that have tokens,
+/// except the last turn of a rollout.
 inline at::Tensor pay_before_the_end(const Step& step) {
   return step.turns.ends().logical_not().logical_and(step.turns.last >= 0);
 }
 
-/// [B] what counts at the rollout's last token: its reward, less what turns before have been paid
-/// at their own.
+/// [B] the reward that counts at the rollout's last token: its reward minus the rewards that count
+/// at the last tokens of earlier turns.
 inline at::Tensor pay_at_the_end(const Step& step) {
   if (!pays_turns(step)) return step.reward;
   return step.turns.rollout_sum(step.turn_reward().masked_fill(pay_before_the_end(step), 0.0));
 }
 
-/// [N] rewards of single tokens: Step::token_reward, that of each turn at its last token, and the
+/// [N] rewards of single tokens: Step::token_reward, each turn's reward at its last token, and the
 /// rest of the rollout's reward at the rollout's last token.
 inline at::Tensor rewards_of_tokens(const Step& step) {
   at::Tensor reward = step.token_reward.defined() ? step.token_reward.clone()

@@ -1,5 +1,6 @@
-// How the chosen pieces use what rollouts are paid. A reward that a verifier or a reward piece pays
-// reaches the loss only if the advantage reads it; combinations where it cannot are refused.
+// How the chosen pieces use the rewards of rollouts. A reward that a verifier or a reward piece
+// pays reaches the loss only if the advantage reads it. Combinations in which it cannot reach the
+// loss are refused.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -14,7 +15,7 @@ namespace rollcall::objective {
 
 class Step;  // columns.hpp
 
-/// What a piece trains on instead of the reward.
+/// The quantity on which a piece trains instead of the reward.
 struct TrainsOn {
   std::string family, piece;
   std::function<bool()> when;
@@ -25,13 +26,13 @@ struct TrainsOn {
                                                 ///< verdict
 };
 
-/// Which rollouts learn from the reward, where another quantity than the reward decides that.
+/// Says which rollouts learn from the reward, if a quantity other than the reward decides that.
 struct Gate {
   std::function<bool()> when;
   /// [B] from which a scheduler learns: Step::reward in groups that learn from it, and equal
   /// numbers in groups that learn nothing.
   std::function<at::Tensor(const Step&)> heard;
-  bool by_verifier = false;  ///< where Step::reward is the verifier's, `heard` is so too
+  bool by_verifier = false;  ///< if Step::reward is the verifier's reward, so is `heard`
 };
 
 /// Pieces state this while they are made; `when` is asked after all settings are made.
@@ -53,8 +54,8 @@ class RewardUse {
   /// The gates of the chosen pieces, in their order.
   std::vector<const Gate*> gates() const;
 
-  /// For a piece that reads columns component/NAME without naming all of them in its needs: which
-  /// of them it reads, by NAME.
+  /// For a piece that reads columns component/NAME without naming all of them in its needs: says
+  /// which of them it reads, by NAME.
   void reads_components(std::function<bool(const std::string& name)> which);
   bool reads_component(const std::string& name) const;  ///< such a piece reads it
   /// Whether the piece has said which components it reads. Its needs may name others as well, which
@@ -75,16 +76,16 @@ class RewardUse {
   /// Names of the columns that are subtracted.
   std::vector<std::string> subtracted() const;
 
-  /// For a piece with a constant on the scale of the verifier's reward: what it takes for the
-  /// largest reward, and the knob that says so; no knob where it is the share
-  /// of right answers, which is at most 1.
+  /// For a piece with a constant on the scale of the verifier's reward: the number that it takes
+  /// for the largest reward, and the knob that sets it. There is no knob if that number is the
+  /// share of right answers, which is at most 1.
   void takes_largest(std::function<bool()> when, std::function<double()> largest,
                      std::string setting = {});
   struct Largest {
     std::string family, piece, setting;
     double reward = 1.0;
   };
-  /// What the chosen pieces take for the largest reward.
+  /// The numbers that the chosen pieces take for the largest reward.
   std::vector<Largest> largest() const;
 
  private:

@@ -1,4 +1,4 @@
-// Choices among the rollouts or tokens of a step; their order in the step never decides.
+// Choices among the rollouts or tokens of a step, which never depend on their order in the step.
 #pragma once
 
 #include "base/numbers/max_variance_subset.hpp"
@@ -14,8 +14,8 @@
 namespace rollcall::objective {
 
 /// Column with 1 for the `count` candidates (candidate > 0) of the largest scores, else 0. Scores
-/// are compared as floats, so that rounding of a double does not decide. Of equal scores the one
-/// with the smaller `tie` comes first; `tie` is random and addressed by the rollout, not its place.
+/// are compared as floats, so that rounding of a double does not decide. If scores are equal, the
+/// smaller `tie` comes first. `tie` is random and addressed by the rollout, not by its place.
 inline at::Tensor largest(const at::Tensor& score, const at::Tensor& candidate,
                           const at::Tensor& tie, std::int64_t count) {
   const auto values = score.to(at::kFloat).contiguous();
@@ -78,7 +78,7 @@ inline at::Tensor widest(const at::Tensor& values, const at::Tensor& candidate,
 using Papers = std::vector<std::vector<std::int64_t>>;
 
 /// Bundles of `size` groups each, from the groups that have tokens. `draw`: [B] random numbers,
-/// addressed by rollout, by which groups are put into bundles and rollouts into papers.
+/// addressed by rollout, that decide which groups form a bundle and which rollouts form a paper.
 /// `begin`: StepShape::group_begin().
 inline std::vector<Papers> bundled(const at::Tensor& draw, const at::Tensor& group_tokens,
                                    const std::vector<std::int64_t>& begin, std::size_t size) {

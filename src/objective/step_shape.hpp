@@ -10,12 +10,12 @@
 
 namespace rollcall::objective {
 
-/// Rollouts of a group lie side by side, and so do the tokens of a rollout. Every function returns
-/// a new column and takes about as many tensor operations for a thousand rollouts as for one.
+/// Rollouts of a group are adjacent, and so are the tokens of a rollout. Every function returns a
+/// new column and takes about as many tensor operations for a thousand rollouts as for one.
 class StepShape {
  public:
   /// group: [B] int64, 0..P-1 without gaps, ascending. offsets: [B+1] int64, ascending. Throws
-  /// std::logic_error where one of the two is otherwise.
+  /// std::logic_error if one of the two does not fit this.
   StepShape(at::Tensor group_of_rollout, const at::Tensor& offsets);
 
   at::Tensor group;                                    ///< [B] int64, the group of each rollout
@@ -33,7 +33,7 @@ class StepShape {
   at::Tensor group_max(const at::Tensor& per_rollout) const;
   /// [B] -> [P]
   at::Tensor group_min(const at::Tensor& per_rollout) const;
-  /// [B] -> [P] bool, whether values of a group differ as base/numbers/differing.hpp has it
+  /// [B] -> [P] bool, whether values of a group differ as defined in base/numbers/differing.hpp
   at::Tensor group_differs(const at::Tensor& per_rollout) const;
   /// [N] -> [B]
   at::Tensor rollout_sum(const at::Tensor& per_token) const;

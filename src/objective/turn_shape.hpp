@@ -9,7 +9,7 @@
 
 namespace rollcall::objective {
 
-/// A step without turns has one turn for each rollout, of all its tokens. Every function returns a
+/// In a step without turns, each rollout is one turn with all its tokens. Every function returns a
 /// new column. Sums run in the order of the turns, so that their rounding is fixed.
 class TurnShape {
  public:
@@ -27,7 +27,7 @@ class TurnShape {
   at::Tensor last;     ///< [K] int64, the last token of each turn; -1 for a turn without tokens
 
   at::Tensor ends() const;  ///< [K] bool, the last turn of each rollout
-  /// [K] int64, a column of whole numbers. Throws std::logic_error where it is not one of turns.
+  /// [K] int64, a column of whole numbers. Throws std::logic_error if it is not a column of turns.
   at::Tensor numbers(const at::Tensor& column) const;
   at::Tensor turn_sum(const at::Tensor& per_token) const;      ///< [N] -> [K]
   at::Tensor turn_mean(const at::Tensor& per_token) const;     ///< [N] -> [K], 0 without tokens
@@ -38,14 +38,14 @@ class TurnShape {
   /// where it is set, G_k = r_k (UI-S1: a turn whose action was patched).
   at::Tensor returns(const at::Tensor& reward, double gamma, const at::Tensor& restarts = {}) const;
 
-  /// How a turn is compared with its class: x - m | n/(n-1) (x - m) | (x - m)/(s + eps), where s
+  /// The comparison of a turn with its class: x - m | n/(n-1) (x - m) | (x - m)/(s + eps), where s
   /// divides by n - 1.
   enum class Centre { mean, leave_one_out, standard };
   enum class Alone { zero, itself };  ///< what a class of one gives
   /// [K] `key`: [K] int64, equal within a class. Classes are summed in the order of the turns.
   at::Tensor centred(const at::Tensor& x, const at::Tensor& key, Centre how, Alone alone,
                      double eps) const;
-  /// [K] int64, one number for each pair of equal a and b, in order of appearance.
+  /// [K] int64, the same number for turns with equal a and equal b, in order of appearance.
   static at::Tensor paired(const at::Tensor& a, const at::Tensor& b);
 };
 

@@ -1,5 +1,5 @@
-// Says in plain words what the numbers of a run mean: a table of rules over the last steps, each
-// with a threshold and advice. DIAGNOSES.md lists them.
+// Explains the numbers of a run in plain words, by a table of rules over the last steps, each with
+// a threshold and advice. DIAGNOSES.md lists them.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -11,7 +11,7 @@
 
 namespace rollcall::report {
 
-/// A warning asks for a change; a note says that something which looks wrong is expected.
+/// A warning asks for a change. A note says that something which looks wrong is expected.
 enum class DiagnosisKind : std::uint8_t { warning, note };
 
 struct Diagnosis {

@@ -21,7 +21,7 @@ double pass_at_k(std::int64_t n, std::int64_t c, std::int64_t k);
 /// Whether the most frequent answer among the first k samples is correct, as 0 or 1. Ties go to the
 /// earliest answer, and an empty answer has no vote. As samples are exchangeable, the mean over
 /// prompts estimates maj@k without bias. NaN if answers were not kept, or if a correct sample has
-/// none: then the verifier does not say what was answered, and there is no vote.
+/// none: then the verifier does not report answers, and there is no vote.
 double majority_at_k(const PromptOutcome& outcome, std::int64_t k);
 
 struct Interval {

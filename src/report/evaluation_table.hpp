@@ -7,8 +7,8 @@
 
 namespace rollcall::report {
 
-/// The results for each level, and for all prompts with intervals. `data` names the file and says
-/// how many of its rows were asked; it is empty for generated questions.
+/// The results for each level, and for all prompts with intervals. `data` names the file and the
+/// number of its rows that were asked. It is empty for generated questions.
 std::string to_table(const Evaluation& only, const std::string& data);
 
 }  // namespace rollcall::report

@@ -22,7 +22,7 @@ std::string tfrecord(std::string_view payload);
 /// (tensorflow/core/util/event.proto).
 std::string version_event(double wall_time);  ///< the first event of every file
 /// The second event of every file, a SessionLog START. At the second START in a folder and at every
-/// later one, readers drop what earlier files hold at or after `step`.
+/// later one, readers drop the events of earlier files at or after `step`.
 std::string start_event(double wall_time, std::uint64_t step);
 std::string scalar_event(double wall_time, std::uint64_t step,
                          const std::vector<std::pair<std::string, double>>& values);
@@ -35,7 +35,7 @@ void cut_event_files(const std::filesystem::path& folder, std::uint64_t first_st
 /// every event file that is there.
 class EventFile {
  public:
-  /// This file replaces what earlier ones hold from `first_step` on, which is cut off. Throws
+  /// This file replaces the events of earlier files from `first_step` on, which are cut off. Throws
   /// StorageError.
   EventFile(const std::filesystem::path& folder, std::uint64_t first_step);
   ~EventFile();

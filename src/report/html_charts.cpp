@@ -1,4 +1,4 @@
-// Which metrics are shown in which charts.
+// Assigns metrics to charts.
 #include "report/html_sections.hpp"
 #include "report/html_text.hpp"
 #include "report/number_text.hpp"

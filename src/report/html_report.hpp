@@ -21,7 +21,7 @@ struct GroupExhibit {
 
 struct ReportInput {
   std::string title, run_id, policy_sha256;
-  /// What the run is, shown at the head of the page.
+  /// Facts about the run, shown at the head of the page.
   std::vector<std::pair<std::string, std::string>> facts;
   /// Settings that differ from their defaults, shown at the end of the page.
   std::vector<std::pair<std::string, std::string>> settings;

@@ -9,13 +9,14 @@
 namespace rollcall::report {
 
 std::string tiles(const ReportInput& input);      ///< the run in a few large numbers
-std::string diagnoses(const ReportInput& input);  ///< what the last steps mean, in plain words
+std::string diagnoses(const ReportInput& input);  ///< an explanation of the last steps in plain
+                                                  ///< words
 std::string learning_charts(const ReportInput& input);  ///< reward, pass rates, entropy, supervised
                                                         ///< loss
 std::string level_results(const ReportInput& input);    ///< pass@1 and pass@k per level, before and
                                                         ///< after, as bars and as a table
 std::string budget_charts(const ReportInput& input);    ///< shares of the rollout budget over time
-std::string bin_charts(const ReportInput& input);       ///< what the scheduler knows and decides
+std::string bin_charts(const ReportInput& input);       ///< the scheduler's estimates and decisions
                                                         ///< about its difficulty bins, over time
 std::string health_charts(const ReportInput& input);    ///< ratio extremes, gradient norm
 std::string moving_charts(const ReportInput& input);    ///< coefficients, shares and budgets that a

@@ -1,5 +1,5 @@
-// Makes text from a run safe for HTML and SVG: nothing that a model, a prompt or a run file says
-// can become markup.
+// Makes text from a run safe for HTML and SVG: no text of a model, a prompt or a run file can
+// become markup.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// metrics.jsonl with one flat JSON object per row, and one TensorBoard run per phase beside it.
+// metrics.jsonl with one flat JSON object per row, and one TensorBoard run per phase.
 #include "report/metrics.hpp"
 
 #include "base/errors/error.hpp"

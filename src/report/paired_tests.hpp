@@ -1,5 +1,5 @@
-// Whether training changed the results: paired tests on an evaluation before and one after it,
-// corrected for the number of tests.
+// Tests whether training changed the results: paired tests on an evaluation before and one after
+// it, corrected for the number of tests.
 #pragma once
 
 #include "report/evaluation.hpp"

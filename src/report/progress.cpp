@@ -22,8 +22,8 @@ constexpr std::size_t kBarWidth = 24, kNarrowest = 20;
 constexpr double kQuiet_s = 5.0;  // after this time without progress a reader begins to wonder
 constexpr auto kLook = std::chrono::milliseconds(500);
 
-// One character per column: whatever a terminal might draw wider or narrower, or take as a
-// command, becomes '?'.
+// One character per column: any character that a terminal might draw wider or narrower, or take as
+// a command, becomes '?'.
 std::string plain(const std::string& text) {
   std::string out;
   for (const char c : text) out += c >= ' ' && c <= '~' ? c : '?';
@@ -59,8 +59,8 @@ std::string bar(const ProgressState& s) {
   return fmt::format("[{}{}]", std::string(full, '#'), std::string(kBarWidth - full, '.'));
 }
 
-// A write to a pipe that nobody reads raises SIGPIPE, which would end the job. The signal is
-// blocked for this thread here, and removed if this write raised it.
+// A write to a pipe without a reader raises SIGPIPE, which would end the job. The signal is blocked
+// for this thread here, and removed if this write raised it.
 ssize_t write_quietly(int fd, const char* bytes, std::size_t size) {
   sigset_t pipe_signal, before, pending;
   sigemptyset(&pipe_signal);

@@ -17,7 +17,7 @@ namespace rollcall::report {
 
 using NamedNumbers = std::vector<std::pair<std::string, double>>;
 
-/// What a line of progress says. It is plain data, so that its text can be tested.
+/// The content of a line of progress. It is plain data, so that its text can be tested.
 struct ProgressState {
   std::string label;       ///< such as "train"
   std::int64_t first = 0;  ///< steps done before this process began; the rate leaves them out
@@ -33,8 +33,8 @@ std::string progress_bar(const ProgressState& state, std::size_t columns);
 /// The text of progress_bar without the bar or a column limit, for logs.
 std::string progress_line(const ProgressState& state);
 
-/// Where progress is shown: a terminal, whose last line is redrawn, or a log, which gets a line
-/// each time.
+/// The output for progress: a terminal, on which the last line is redrawn, or a log, which gets a
+/// line each time.
 class ProgressSink {
  public:
   explicit ProgressSink(int fd);  ///< the descriptor stays open
@@ -55,7 +55,7 @@ class ProgressSink {
 /// thread of this object shows that the work is still running.
 class Progress {
  public:
-  /// How far the work has got. `done` is ignored unless it is larger than every number so far, and
+  /// The state of the work. `done` is ignored unless it is larger than every number so far, and
   /// `numbers` are ignored if they are empty.
   struct Glimpse {
     std::int64_t done = 0;

@@ -1,4 +1,4 @@
-// Metrics as curves, and curves thinned to what a screen can show.
+// Metrics as curves, and curves thinned to the resolution of a screen.
 #pragma once
 
 #include "report/metrics.hpp"

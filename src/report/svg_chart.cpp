@@ -1,4 +1,4 @@
-// How lines, areas and bars are drawn.
+// Draws lines, areas and bars.
 #include "report/svg_chart.hpp"
 
 #include "report/html_text.hpp"

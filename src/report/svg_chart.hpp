@@ -1,4 +1,4 @@
-// Charts as figures of inline SVG: lines, stacked areas, grouped bars. They need no script;
+// Charts as figures of inline SVG: lines, stacked areas, grouped bars. They need no script, and
 // hovering shows the numbers.
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace rollcall::report {
 
-/// How values are written: 0.42, 42 %, 4.2 s.
+/// The notation of values: 0.42, 42 %, 4.2 s.
 enum class Unit { plain, share, seconds };
 
 struct ChartText {
-  std::string title, note;  ///< the note is a short remark beside the title
+  std::string title, note;  ///< the note is a short remark next to the title
   std::string x_label;
   Unit unit = Unit::plain;
 };

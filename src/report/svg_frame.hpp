@@ -1,4 +1,5 @@
-// What all charts share: plot area, scales with round ticks, axes, legend and hover targets.
+// The parts that all charts share: plot area, scales with round ticks, axes, legend and hover
+// targets.
 #pragma once
 
 #include "report/svg_chart.hpp"

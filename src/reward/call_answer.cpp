@@ -82,7 +82,7 @@ std::vector<std::string> parameters_of(const Call& call) {
   return names;
 }
 
-/// How well one call matches another with the same name.
+/// The quality of a match between two calls with the same name.
 struct Met {
   double parameters = 0;   ///< overlap of the parameters' names
   std::size_t values = 0;  ///< parameters with the value asked for

@@ -37,8 +37,8 @@ struct Result {
   std::uint32_t tests = 0, passed = 0;
   std::uint32_t by_program = 0;  ///< checks in which the program compared two of its own objects
   bool clock_ended = false;      ///< whether a wall-clock or processor-time limit ended a run
-  bool failed = false;           ///< whether the code failed any run, whatever the outcomes of the
-                                 ///< others
+  bool failed = false;           ///< whether the code failed any run, regardless of the outcomes of
+                                 ///< the others
   bool second_tier = false;
   /// Names a test and says why it did not pass: the first test that the code failed, or, if it
   /// failed none, the first whose outcome is unknown.

@@ -1,5 +1,5 @@
-// Finds the code in a response: fenced blocks according to CommonMark, and which of them is the
-// answer.
+// Finds the code in a response: fenced blocks according to CommonMark, and the one among them that
+// is the answer.
 #pragma once
 
 #include "reward/code_tests.hpp"
@@ -26,10 +26,10 @@ struct FoundCode {
   bool complete = false;
 };
 
-/// The last block in the tests' language, or without a language, that has what the tests need: the
-/// functions that asserts call, or input and output if those are compared. Sample outputs, shell
-/// sessions and usage examples lack that. If no block has it, the last block in the language is
-/// taken; if the response has no fence, all of it.
+/// The last block in the tests' language, or without a language, that has the parts that the tests
+/// need: the functions that asserts call, or input and output if those are compared. Sample
+/// outputs, shell sessions and usage examples lack these parts. If no block has them, the last
+/// block in the language is taken. If the response has no fence, all of it is taken.
 FoundCode find_code(std::string_view response, bool finished, const CodeTests& tests);
 
 }  // namespace rollcall::reward

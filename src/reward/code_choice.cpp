@@ -129,7 +129,7 @@ bool is_session(const std::string& code, const std::string& file) {
          (lines == 1 && !file.empty() && code.find(file) != std::string::npos);
 }
 
-/// How well a block fits: how many of the things that the tests need it has.
+/// Measures how well a block fits, by the number of things that the tests need and the block has.
 class Needs {
  public:
   explicit Needs(const CodeTests& tests) : tests_(&tests) {

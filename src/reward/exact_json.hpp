@@ -1,5 +1,5 @@
-// JSON whose numbers keep their value: a number that fits neither a 64-bit integer nor a double of
-// 15 digits is kept as its digits.
+// JSON with numbers that keep their exact value: a number that fits neither a 64-bit integer nor a
+// double of 15 digits is kept as its digits.
 #pragma once
 
 #include "base/text/json.hpp"

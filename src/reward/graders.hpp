@@ -50,7 +50,7 @@ Score judge_marked_answer(const Prompt& prompt, const Response& response);
 /// was found. Score::answer: the answer as it was written.
 Score judge_math_answer(const Prompt& prompt, const Response& response);
 // The verifiers below say why an answer is not correct (Score::reason). If the reference is a JSON
-// object, its form is shown; a reference that cannot be used throws InputError.
+// object, its form is shown. A reference that cannot be used throws InputError.
 
 /// {"tags": [["think", null], ["answer", "42"]]}: sections <think>...</think> and so on, where null
 /// means that the content is free but not empty. format: these sections in this order, not nested,
@@ -60,13 +60,13 @@ Score judge_math_answer(const Prompt& prompt, const Response& response);
 /// Score::answer: the content of the last tag.
 Score judge_tag_structure(const Prompt& prompt, const Response& response);
 
-/// {"schema": {...}, "value": ...}, value optional. The components are those of RL-Struct
+/// {"schema": {...}, "value": ...}, value optional. The components follow RL-Struct
 /// (arXiv:2512.00319). format: the answer is JSON and nothing else. validity: it contains JSON.
 /// structure: fraction of the schema's demands that are met (json_schema.hpp). correctness:
 /// fraction of the value's leaves that are in their places. length: 1 up to twice the size of the
 /// value in compact form; beyond that, twice that size divided by the length. Without a value, both
-/// are 1. correct: the answer is JSON alone, meets every demand and equals the value, if there is
-/// one. JSON with a repeated member does not count as JSON.
+/// are 1. correct: the answer is nothing but JSON, meets every demand and equals the value, if
+/// there is one. JSON with a repeated member does not count as JSON.
 Score judge_json(const Prompt& prompt, const Response& response);
 
 /// {"calls": [{"name": "add", "arguments": {"a": 1, "b": 2}}]}. The answer is a JSON list of such
@@ -111,12 +111,12 @@ Score judge_knights_knaves(const Prompt& prompt, const Response& response);
 /// lowest terms.
 Score judge_quantity(const Prompt& prompt, const Response& response);
 
-/// {"next": ["It rains.", "We stay."], "masked": false}: the sentences of a text from some point on
+/// {"next": ["It rains.", "We stay."], "masked": false}: the sentences of a text after some point
 /// (RLPT's prefix reward, arXiv:2509.19249, in words). correct: the answer is a prefix of them, at
 /// least half as long as the first; the last word's punctuation may be missing. format: not empty.
 /// closeness: 1 - edit distance in words to the nearest such prefix, divided by the longer length
-/// of the two. masked: the question also showed what comes after the missing sentence; this
-/// component says what was asked, not how well it was answered.
+/// of the two. masked: the question also showed the text after the missing sentence. This component
+/// describes the question, not the quality of the answer.
 Score judge_continuation(const Prompt& prompt, const Response& response);
 
 /// {"error": 2, "steps": 5}: in a solution of five steps the third is the first wrong one; error is

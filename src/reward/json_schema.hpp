@@ -9,8 +9,8 @@
 
 namespace rollcall::reward {
 
-/// How many of a schema's demands a value meets. A missing member counts as one demand that is not
-/// met, whatever its own schema contains.
+/// The number of a schema's demands that a value meets. A missing member counts as one demand that
+/// is not met, regardless of the content of its own schema.
 struct SchemaMarks {
   std::size_t met = 0, asked = 0;
   std::string fault;  ///< the first demand that is not met, and where

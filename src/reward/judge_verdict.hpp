@@ -24,7 +24,7 @@ class VerdictReader {
   /// for an unknown rule, naming the nearest, and for a scale with a rule that gives 0 or 1.
   VerdictReader(const std::string& given, double lowest, double highest);
 
-  /// Whether text after a verdict cannot change what read() returns.
+  /// Whether text after a verdict cannot change the result of read().
   bool takes_first() const { return takes_first_; }
   /// The verdict, from 0 to 1. Nothing if the text has no verdict outside of thoughts
   /// (<think>...</think>), or one that the token limit may have cut (`finished` is false then), or

@@ -1,4 +1,4 @@
-// Judges worked answers whose result is a number or a string, as in GSM8K.
+// Judges worked answers with a number or a string as the result, as in GSM8K.
 #include "reward/graders.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/answer/plain_latex.hpp"

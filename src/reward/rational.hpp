@@ -1,5 +1,5 @@
-// Exact fractions of 64-bit integers. An operation whose result would not fit returns nothing
-// instead of a wrong number.
+// Exact fractions of 64-bit integers. An operation returns nothing instead of a wrong number if its
+// result would not fit.
 #pragma once
 
 #include <cstdint>

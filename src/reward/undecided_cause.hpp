@@ -1,4 +1,4 @@
-// Why the verdict on a program was left undecided, read from its reason.
+// Finds the cause of an undecided verdict on a program from its reason.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@ namespace rollcall::reward {
 
 /// "starved" (the machine was short of processors), "out_of_memory" (the kernel's out-of-memory
 /// killer), or "sandbox_error" for anything else. `reason` is Score::reason of an undecided verdict
-/// by `code`. The cause is read from the words so that verdicts that a resumed run takes from the
+/// by `code`. The cause is read from the words, so verdicts that a resumed run takes from the
 /// archive are counted in the same way.
 std::string_view undecided_cause(std::string_view reason);
 

@@ -27,7 +27,8 @@ struct Verifier {
   std::vector<std::string> components;
   /// The rule for finding the answer if the run file names none: a row of text/answer/extract.cpp.
   const char* extract;
-  const char* answers;  ///< what the verifier's answers are if they are never numbers; else nullptr
+  const char* answers;  ///< a description of the verifier's answers if they are never numbers; else
+                        ///< nullptr
   /// Fills components, correct and answer for one response.
   Score (*judge)(const Prompt& prompt, const Response& response);
 };
@@ -58,12 +59,12 @@ class Grader {
   /// form's marks that the response has.
   Score score(const Prompt& prompt, std::string_view response, bool finished) const;
   /// The command's reply as a score: its reward is the command's score, its components are correct
-  /// and the command's own. Its answer is the command's or, if it has none, what the extraction
-  /// finds.
+  /// and the command's own. Its answer is the command's or, if the command gives none, the result
+  /// of the extraction.
   Score score(const Reply& reply, std::string_view response, bool finished) const;
   Score undecided(std::string reason) const;  ///< a score of zeros without a verdict
-  /// Why no response can be compared by value with the reference of this prompt; empty if one can.
-  /// Throws InputError if score() would.
+  /// The reason why no response can be compared by value with the reference of this prompt; empty
+  /// if responses can. Throws InputError if score() would.
   std::string reference_problem(const Prompt& prompt) const;
 
  private:

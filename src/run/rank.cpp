@@ -52,7 +52,7 @@ struct RankGroups {
                                                   ///< rank: they pack new weights together
 };
 
-/// How weights travel from the update ranks to those that only generate.
+/// The route of weights from the update ranks to the ranks that only generate.
 struct WeightRoute {
   std::unique_ptr<comm::WeightTransfer> transfer{};
   std::vector<int> ranks{};  ///< world ranks that take part in the transfer, ascending
@@ -85,8 +85,8 @@ class Rank {
   void on_generated(Generated made);  ///< sends a shard to its scoring rank, or scores it here
   void on_pack(const PackRequest& request);
   const char* background() const;  ///< names the work of other threads, so that a roll call can
-                                   ///< name a writer that hangs
-  /// Sends what other threads, processes or signals have brought since the last call: verdicts, a
+                                   ///< name a writer that is stuck
+  /// Sends the news from other threads, processes and signals since the last call: verdicts, a
   /// share of a checkpoint that is durable, a stop signal.
   void report_progress();
 
@@ -236,7 +236,7 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
     case Tag::weights: {
       const auto version = begin<std::uint64_t>(envelope, "weight transfer");
       weights_.transfer->run(context_.store->travelling_weights(), version);
-      // An update rank has published these weights already, when it made them.
+      // An update rank has already published these weights when it computed them.
       if (!stages_.update)
         (void)context_.store->publish(PolicyVersion{version}, {.ranks = groups_.readers.get()});
       return true;
@@ -258,7 +258,7 @@ void Rank::on_generated(Generated made) {
     world_->set_activity(fmt::format("scoring of step {}", made.shard.step));
     return stages_.scoring->on_own_shard(made.notice, std::move(made.shard));
   }
-  // The sampling was cut short, so the shard is not stored: its notice goes without a file.
+  // The sampling was cut short, so the shard is not stored, and its notice goes without a file.
   if (made.notice.cut) return mail_.send(made.scorer, Tag::shard, made.notice);
   const Stopwatch writing;
   made.notice.file = io::publish(
@@ -313,14 +313,14 @@ void Rank::report_progress() {
 }
 
 comm::Envelope Rank::next(const std::string& waiting_for) {
-  constexpr double kLater_s = 3.0;  // rank 0 knows what all ranks wait for, so it gives up first,
+  constexpr double kLater_s = 3.0;  // rank 0 knows the waits of all ranks, so it gives up first,
                                     // while the others can still answer a roll call
   const bool leads = world_->rank() == 0;
   const double deadline_s = context_.config.run.deadline_s + (leads ? 0.0 : kLater_s);
   for (;;) {
     report_progress();
-    // Messages that have arrived may bring more questions, which the judge model then answers
-    // together with those that it has.
+    // Messages that have arrived may contain more questions, which the judge model then answers
+    // together with its current ones.
     if (stages_.judge && stages_.judge->is_asked()) {
       if (const auto arrived = world_->try_receive()) {
         if (!dispatch(*arrived) || finished_) return *arrived;

@@ -12,9 +12,9 @@
 namespace rollcall::sandbox {
 namespace {
 
-/// What programs print last when they ran out of memory. An allocation beyond RLIMIT_AS or a
-/// process beyond RLIMIT_NPROC fails inside the program, so only its own messages show it. They
-/// change how a failure is named but not the verdict, since the program has not passed in any case.
+/// The last output of programs that ran out of memory. An allocation beyond RLIMIT_AS or a process
+/// beyond RLIMIT_NPROC fails inside the program, so only its own messages show it. They change how
+/// a failure is named but not the verdict, since the program has not passed in any case.
 constexpr std::array kOfMemory = {"MemoryError", "bad_alloc", "Cannot allocate memory",
                                   "emory exhausted", "ut of memory"};
 constexpr std::array kOfProcesses = {"can't start new thread", "Cannot fork", "fork: retry",

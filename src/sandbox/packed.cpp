@@ -19,7 +19,7 @@ bool is_of_the_system(const std::string& path) {
   return path.starts_with("/usr/") || path.starts_with("/bin/");
 }
 
-/// Adds a file beside the program, under its name without folders. Returns that name.
+/// Adds a file next to the program, under its name without folders. Returns that name.
 std::string taken_along(const std::string& path, Program& program) {
   const std::string name = std::filesystem::path(path).filename();
   const bool again = std::any_of(program.files.begin(), program.files.end(),

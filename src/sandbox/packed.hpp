@@ -1,4 +1,5 @@
-// A command line as a program for the sandbox, in which it sees only what it brings along.
+// A command line as a program for the sandbox, in which it sees only the files that it brings
+// along.
 #pragma once
 
 #include "sandbox/sandbox.hpp"

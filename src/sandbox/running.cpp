@@ -51,8 +51,9 @@ constexpr double kSuspended_s = 1.0;
 // several GB/s.
 constexpr double kLook_s = 0.05;
 
-/// What has to be known when the wall-clock limit ends a run. `late_s` is the time by which poll()
-/// woke this worker too late, which is how long the worker itself waited for a processor.
+/// Collects the facts that matter when the wall-clock limit ends a run. `late_s` is the time by
+/// which poll() woke this worker too late, which is how long the worker itself waited for a
+/// processor.
 Waiting waiting_of(const Running& running, double late_s) {
   Waiting waiting{usage_of(*running.outside, running.pid), late_s, std::nullopt};
   if (!waiting.usage) waiting.pressure = pressure_of(*running.outside);

@@ -13,7 +13,7 @@
 
 namespace rollcall::sandbox {
 
-/// How a program ended, as written by the process that waited for it.
+/// The way in which a program ended, written by the process that waited for it.
 struct Ending {
   std::int64_t wait_status = 0;
   std::int64_t cpu_us = 0;
@@ -28,7 +28,8 @@ struct Feed {
   std::string_view rest;
 };
 
-/// Writes as many bytes as the pipe takes. Closes the pipe when no bytes are left or nobody reads.
+/// Writes as many bytes as the pipe takes. Closes the pipe when no bytes are left or its reader is
+/// gone.
 void feed(Feed& feed);
 
 /// A pipe out of the program and the bytes that have arrived, never more than `most`.
@@ -44,8 +45,8 @@ struct Running {
                     ///< socket that carries an Ending, or a pid descriptor
   std::vector<Feed> feeds;
   std::vector<Catch> catches;
-  int owner = -1;  ///< socket; when its other end closes, nobody wants the outcome, and the worker
-                   ///< ends
+  int owner = -1;  ///< socket; when its other end closes, the outcome is no longer wanted, and the
+                   ///< worker ends
   const Outside* outside = nullptr;
   /// Limit in bytes for all processes of the program together, watched while it has more than one.
   std::uint64_t memory = 0;
@@ -56,8 +57,8 @@ struct Running {
 /// End::passed if it ended by itself; fills `reported` if an Ending came.
 End attend(Running& running, double wall_s, std::optional<Ending>& reported);
 
-/// Reads what is left in the pipes once nobody can write any more. Returns false if a Catch would
-/// then hold more than its `most` bytes.
+/// Reads the bytes left in the pipes once no process can write any more. Returns false if a Catch
+/// would then hold more than its `most` bytes.
 bool drain(Running& running);
 
 }  // namespace rollcall::sandbox

@@ -11,8 +11,8 @@
 
 namespace rollcall::sandbox {
 
-/// What a run may use. The counted limits are meant to decide; the wall-clock limit is a guard, and
-/// an outcome says if it ended the run.
+/// The resources that a run may use. The counted limits are meant to decide. The wall-clock limit
+/// is a guard, and an outcome says if it ended the run.
 struct Limits {
   std::int64_t cpu_s = 5;  ///< processor time of each process, whole seconds (RLIMIT_CPU)
   double wall_s = 20;      ///< seconds from the start of the run until it is killed
@@ -23,9 +23,9 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
-/// How a run is confined. `namespaces` uses user, mount, pid, network, IPC, UTS and cgroup
+/// The confinement of a run. `namespaces` uses user, mount, pid, network, IPC, UTS and cgroup
 /// namespaces, a minimal read-only root, and seccomp. `landlock`, for sites that forbid user
-/// namespaces, uses Landlock and seccomp alone: the program is a single process that can start no
+/// namespaces, uses only Landlock and seccomp: the program is a single process that can start no
 /// other and send no signals, but it sees file names and its user's ids.
 enum class Tier : std::uint8_t { none, namespaces, landlock };
 
@@ -59,9 +59,9 @@ Program command(std::vector<std::string> argv,
                 std::vector<std::pair<std::string, std::string>> files = {});
 Program function(Function f);
 
-/// How a run ended. `passed`: exit status 0 and, if there are checks, all of them passed. `failed`:
-/// another status or a failed check. `crashed`: ended by a signal that no limit sent.
-/// `sandbox_error`: nothing is known about the program, and Outcome::reason says why.
+/// The way in which a run ended. `passed`: exit status 0 and, if there are checks, all of them
+/// passed. `failed`: another status or a failed check. `crashed`: ended by a signal that no limit
+/// sent. `sandbox_error`: nothing is known about the program, and Outcome::reason says why.
 enum class End : std::uint8_t {
   passed,
   failed,
@@ -80,8 +80,8 @@ struct Counts {
   /// Number of the first check that did not pass, from 1; 0 if no check failed or none ran.
   std::uint32_t first_failed = 0;
   std::uint32_t by_program =
-      0;  ///< statements in the checks in which the program compared two of its own objects:
-          ///< nothing else can tell whether they are equal
+      0;  ///< statements in the checks in which the program compared two of its own objects, so
+          ///< that only the program itself decides whether they are equal
 };
 
 struct Outcome {
@@ -104,8 +104,8 @@ const char* name_of(End end);
 const char* name_of(Tier tier);
 
 /// The sandbox of this process. Its spawner is forked in the constructor, so construct it before
-/// MPI_Init, LibTorch and any thread. All its processes end with this process, however this one
-/// ends.
+/// MPI_Init, LibTorch and any thread. All its processes end with this process, no matter how this
+/// one ends.
 class Sandbox {
  public:
   explicit Sandbox(const Setup& setup);
@@ -113,9 +113,8 @@ class Sandbox {
   Sandbox(Sandbox&&) noexcept;
   Sandbox& operator=(Sandbox&&) = delete;
 
-  /// Runs a program; may be called from any thread, and waits for a free worker. Whatever the
-  /// program does, it does not throw: if a worker fails, this run alone is lost
-  /// (End::sandbox_error).
+  /// Runs a program; may be called from any thread, and waits for a free worker. It never throws
+  /// because of the program. If a worker fails, only this run is lost (End::sandbox_error).
   Outcome run(const Program& program, std::string_view input = {}) const;
   const Setup& setup() const;
 

@@ -137,7 +137,7 @@ class Folders {
   Folders(const Folders&) = delete;
   Folders& operator=(const Folders&) = delete;
   ~Folders() {
-    std::error_code ignored;  // nobody is left to report to
+    std::error_code ignored;  // there is no process left to report to
     for (const auto& folder : made_) std::filesystem::remove_all(folder, ignored);
   }
   std::optional<std::string> make() {

@@ -90,7 +90,7 @@ class Filter {
   template <class... Conditions>
   void allow(const char* name, const Conditions&... conditions) {
     const int number = seccomp_syscall_resolve_name(name);
-    // A call that this architecture lacks needs no rule, since nobody can make it.
+    // A call that this architecture lacks needs no rule, because no process can make it.
     if (number == __NR_SCMP_ERROR || number < 0) return;
     const std::array<scmp_arg_cmp, sizeof...(conditions)> all{conditions...};
     check(seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, number, unsigned(all.size()),

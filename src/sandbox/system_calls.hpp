@@ -1,5 +1,5 @@
-// Which system calls workers and programs may make: a list of calls that workers may make, and a
-// list of those among them that programs lose. Both are compiled by libseccomp.
+// The system calls that workers and programs may make: a list for workers, and a list of calls on
+// it that programs lose. Both are compiled by libseccomp.
 #pragma once
 
 #include "sandbox/sandbox.hpp"
@@ -16,8 +16,8 @@ namespace rollcall::sandbox {
 /// older kernel; a foreign calling convention (32 bit, x32) ends the process. Throws
 /// EnvironmentError.
 std::vector<sock_filter> worker_calls(Tier tier);
-/// A filter on top of worker_calls() for programs, which forbids what only workers need. It is
-/// short, because the kernel translates it again for each run.
+/// A filter on top of worker_calls() for programs, which forbids the calls that only workers need.
+/// It is short, because the kernel translates it again for each run.
 std::vector<sock_filter> withheld_calls(Tier tier);
 
 }  // namespace rollcall::sandbox

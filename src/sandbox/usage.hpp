@@ -1,4 +1,4 @@
-// What the kernel reports about all processes of a run while it lasts: processor time, time spent
+// The kernel's reports about all processes of a run while it lasts: processor time, time spent
 // waiting for a processor, and memory.
 #pragma once
 
@@ -38,7 +38,7 @@ std::optional<Usage> usage_of(const Outside& outside, pid_t pid);
 /// had no processor (avg10 of `some`).
 std::optional<double> pressure_of(const Outside& outside);
 
-/// What was known when the wall-clock limit ended a run.
+/// The facts known when the wall-clock limit ended a run.
 struct Waiting {
   std::optional<Usage> usage;  ///< of the program, if /proc shows it
   double waited_s = 0.0;       ///< longest wait for a processor by any thread of the program or its

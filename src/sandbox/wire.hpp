@@ -35,7 +35,7 @@ class Writer {
   std::string bytes_;
 };
 
-/// Reads what Writer wrote. Both sides are the same program, so a frame that does not parse is a
+/// Reads the output of Writer. Both sides are the same program, so a frame that does not parse is a
 /// bug and throws std::logic_error.
 class Reader {
  public:

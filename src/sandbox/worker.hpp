@@ -1,5 +1,5 @@
-// A worker: a confined process that starts one program after another, feeds it, reads its output
-// and ends it.
+// A worker: a confined process that runs programs in sequence. It starts each one, feeds it, reads
+// its output and ends it.
 #pragma once
 
 #include "sandbox/confinement.hpp"
@@ -24,8 +24,8 @@ struct WorkerSetup {
   Outside outside{};
 };
 
-/// How many processes the kernel has killed since the machine started because the machine or a
-/// control group was short of memory (oom_kill of /proc/vmstat); 0 if that is not known.
+/// The number of processes that the kernel has killed since the machine started because the machine
+/// or a control group was short of memory (oom_kill of /proc/vmstat); 0 if that is not known.
 std::uint64_t ended_for_memory(int memory_events);
 
 /// Serves requests from `socket` until the other side is gone; by then every process that it

@@ -62,8 +62,8 @@ bool fit(const std::vector<double>& share, double scale, std::int64_t total, std
   return remainder <= double(total);
 }
 
-// The largest scale whose quotas fit into `total`: bisection over the bit patterns of the
-// non-negative doubles, which are ordered like the numbers.
+// The largest scale with quotas that fit into `total`, found by bisection over the bit patterns of
+// the non-negative doubles, which are ordered like the numbers.
 double water_level(const std::vector<double>& share, std::int64_t total, std::int64_t low,
                    std::int64_t high) {
   const auto fits = [&](std::uint64_t bits) {

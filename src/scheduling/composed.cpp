@@ -121,7 +121,8 @@ NamedPieces named(const Pieces& pieces) {
           {"selection", pieces.selection.get()}};
 }
 
-/// The schema knows the knobs by their own names; a message must give those of the run file.
+/// The schema knows the knobs by their own names, but a message must give the names of the run
+/// file.
 void set(ConfigSchema& schema, const std::string& key, const std::string& value) {
   const std::string assignment = key + "=" + value, origin = "--set " + assignment + ": ";
   try {
@@ -163,7 +164,7 @@ nlohmann::json state_of(const SchedulerChoice& choice, const Pieces& pieces, std
   return state;
 }
 
-/// Throws StorageError when another format, row or choice of pieces has saved the state.
+/// Throws StorageError if the state was saved with a different format, row or choice of pieces.
 void check_origin(const nlohmann::json& state, const SchedulerChoice& choice) {
   const auto format = state.at("format").get<int>();
   require<StorageError>(
@@ -200,7 +201,7 @@ ComposedPolicy::ComposedPolicy(SchedulerChoice choice, const Knobs& knobs, Promp
                                 [&](const auto& r) { return r.name == choice_.row; });
   const auto known = schema_.keys();
   for (const auto& [key, value] : row->settings) {
-    // A setting is dropped when the piece to which it belongs was replaced.
+    // A setting is dropped if its piece was replaced.
     if (std::find(known.begin(), known.end(), key) != known.end()) set(schema_, key, value);
   }
   Faults faults;

@@ -49,7 +49,7 @@ void each_gram(const std::vector<Gram>& grams, const F& f) {
 }
 
 /// [answers] number of each answer's n-grams that another answer has. An n-gram counts at most as
-/// often as in the other answer that has the most of it.
+/// often as in the other answer in which it is most frequent.
 std::vector<double> matches(const std::vector<Gram>& grams, std::size_t answers) {
   std::vector<double> found(answers, 0.0);
   each_gram(grams, [&](auto first, auto last) {

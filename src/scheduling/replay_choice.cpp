@@ -35,8 +35,8 @@ void draw_uniform(std::vector<std::size_t>& places, std::size_t count, const Ran
     std::swap(places[i], places[i + stream.below(i, places.size() - i)]);
 }
 
-/// Weighted draws one after the other, as exponential arrival times: smallest -log(u) / weight
-/// first (Efraimidis and Spirakis 2006).
+/// Sequential weighted draws, as exponential arrival times: smallest -log(u) / weight first
+/// (Efraimidis and Spirakis 2006).
 void draw_by_advantage(std::vector<std::size_t>& places,
                        const std::vector<ReplayCandidate>& candidates, const RandomStream& stream) {
   std::vector<std::pair<double, std::size_t>> arrivals;

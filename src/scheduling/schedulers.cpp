@@ -1,4 +1,4 @@
-// The table of schedulers: one row for each paper. METHODS.md has the same rows for people;
+// The table of schedulers: one row for each paper. METHODS.md has the same rows for people, and
 // scripts/check_schedulers compares the two.
 #include "scheduling/schedulers.hpp"
 

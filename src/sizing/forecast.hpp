@@ -1,4 +1,4 @@
-// What a run will need, computed without running it: which rank hosts what, memory, messages, files
+// The needs of a run, computed without running it: the stages of each rank, memory, messages, files
 // and bytes of the archive.
 #pragma once
 
@@ -56,7 +56,7 @@ struct Forecast {
                                   ///< to most_files
 };
 
-/// What the site allows; 0 means no limit.
+/// The limits of the site; 0 means no limit.
 struct Quota {
   std::uint64_t files = 0, bytes = 0;
 };

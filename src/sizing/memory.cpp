@@ -90,8 +90,8 @@ bool samples(const RunConfig& c) {
 
 constexpr std::int64_t kTurning = model::DecodeSession::kTurns * model::DecodeSession::kLiveRows;
 
-/// Most rollouts that a generation rank holds at a time: its share of a step or of an evaluation,
-/// in whole groups.
+/// The largest number of rollouts that a generation rank holds at a time: its share of a step or of
+/// an evaluation, in whole groups.
 std::int64_t rollouts_at_once(const RunConfig& c, const GivenTexts& given, std::int64_t ranks) {
   const auto share = [&](std::int64_t prompts, std::int64_t each, std::int64_t largest) {
     return ranks == 1 ? prompts * each : (prompts * each + ranks - 1) / ranks + largest;

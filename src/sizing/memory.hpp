@@ -1,4 +1,4 @@
-// What a rank holds in memory, item by item, and how it uses the memory that it is allowed.
+// The contents of a rank's memory, item by item, and the use of the memory that it is allowed.
 // `rollcall plan`, the check at the start and the run itself use the same table.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace rollcall::sizing {
 
-/// The models of a run, and what its objective and its scheduler require of a step.
+/// The models of a run, and the requirements of its objective and its scheduler for a step.
 struct RunModels {
   model::ModelConfig policy;
   std::vector<model::ModelConfig> companions;  ///< reference and teacher, on every update rank
@@ -33,25 +33,26 @@ struct RunModels {
                              ///< one (StepResidency)
 };
 
-/// Most tokens in a forward pass of a reward model; a single sequence may have more.
+/// The largest number of tokens in a forward pass of a reward model. A single sequence may have
+/// more.
 constexpr std::int64_t kRewardModelMicroBatchTokens = 1024;
 
-/// Most rollouts that a step draws, and most that it trains on, including replayed rollouts and
-/// worked solutions.
+/// The largest number of rollouts that a step draws, and the largest number that it trains on,
+/// including replayed rollouts and worked solutions.
 std::uint64_t drawn_rollouts(const RunConfig& config, const RunModels& models);
 std::uint64_t held_rollouts(const RunConfig& config, const RunModels& models);
 /// Bytes of the ids that are stored with a token if sampling.logprob is "kept". top_k limits their
 /// number; the result is 0 if it does not.
 std::uint64_t kept_id_bytes(const SamplingParams& sampling);
 
-/// Which rank hosts what: run.layout, plus ranks for a judge model if there is one.
+/// The stages of each rank: run.layout, plus ranks for a judge model if there is one.
 comm::StageLayout layout_of(const RunConfig& config, int ranks);
 
 /// train.micro_batch_tokens. If that is 0, the largest power of two in [64, 1024] whose backward
 /// pass, recomputing everything that can be recomputed, takes at most an eighth of
 /// run.memory_limit, or 1 GB without a limit. On a device the powers range from 1,024 to 16,384,
-/// and the limit is 10 GB. The number decides how gradients are rounded. So it depends on run file
-/// and model alone, and not on ranks, threads or the memory of a node.
+/// and the limit is 10 GB. The number decides how gradients are rounded. So it depends only on run
+/// file and model, and not on ranks, threads or the memory of a node.
 std::int64_t micro_batch_tokens(const RunConfig& config, const model::ModelConfig& policy);
 
 struct MemoryItem {
@@ -59,13 +60,13 @@ struct MemoryItem {
   std::uint64_t bytes = 0;
 };
 
-/// What one rank needs.
+/// The memory that one rank needs.
 struct MemoryNeed {
-  std::vector<MemoryItem> held;         ///< what the rank holds for the whole run
+  std::vector<MemoryItem> held;         ///< items that the rank holds for the whole run
   std::uint64_t micro_batch_bytes = 0;  ///< forward and backward pass of a micro-batch on one
                                         ///< thread, with logits and blocks recomputed; 0 without an
                                         ///< update stage
-  std::uint64_t micro_batch_thread_bytes = 0;  ///< what each further thread adds to
+  std::uint64_t micro_batch_thread_bytes = 0;  ///< bytes that each further thread adds to
                                                ///< micro_batch_bytes
   std::uint64_t kept_bytes = 0;    ///< additional memory that a micro-batch uses to recompute less,
                                    ///< if there is room
@@ -94,10 +95,10 @@ struct GivenTexts {
 MemoryNeed memory_need(const RunConfig& config, const RunModels& models,
                        const comm::StageLayout& layout, int rank, const GivenTexts& longest);
 
-/// How the rank uses the memory that it is allowed. The results of a run do not depend on it.
+/// The rank's use of the memory that it is allowed. The results of a run do not depend on it.
 struct MemoryUse {
   int micro_batches_at_once = 0;  ///< one per thread if a step has many micro-batches, otherwise 1
-  std::int64_t micro_batch_bytes = 0;  ///< most that a micro-batch may take
+  std::int64_t micro_batch_bytes = 0;  ///< the largest memory that a micro-batch may take
   int decoding_threads = 0;            ///< threads that decode at a time; 0 means all
   std::int64_t cache_bytes = model::kMostCacheBytes;  ///< keys and values of one call of decode()
   std::uint64_t step_bytes = 0;  ///< memory of micro-batches and sampling, reserved before the

@@ -1,4 +1,4 @@
-// Into how many micro-batches a step's tokens are cut.
+// Decides into how many micro-batches a step's tokens are cut.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,8 @@
 namespace rollcall::sizing {
 
 constexpr std::int64_t kFewMicroBatches = 8;  ///< with more micro-batches than this, no rank is
-                                              ///< idle for long, unless there are as many ranks
+                                              ///< idle for long, unless the number of ranks is
+                                              ///< similar
 
 /// Number of micro-batches for `tokens` tokens, which need at least `least` full-size ones. A small
 /// number becomes a power of two, so that micro-batches can be dealt evenly to ranks and threads,

@@ -1,4 +1,4 @@
-// Decides after one pass over the answers in the files.
+// Reads the answers in the files once, then decides which verifier and marker they need.
 #include "task/answer_source.hpp"
 
 #include "base/errors/error.hpp"

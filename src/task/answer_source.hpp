@@ -1,5 +1,5 @@
-// Settings that the rows of task.file decide if the run file leaves them open: where a row holds
-// its reference, which verifier judges it, and how many rows are for validation.
+// Settings that the rows of task.file decide if the run file leaves them open: the place of the
+// reference in a row, the verifier, and the number of rows for validation.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -37,8 +37,8 @@ std::string settle_validation(TaskSection& task, std::int64_t every);
 /// of the files, found without reading all rows. Empty: the task's own, or math.
 std::string fitting_verifier(const TaskSection& task, const RewardSection& reward);
 
-/// Number of rows in task.heldout_file or, if that is not set, of those in task.file that its
-/// conditions choose, including repeated questions.
+/// Number of rows in task.heldout_file or, if that is not set, number of rows in task.file that its
+/// conditions choose. Includes repeated questions.
 std::size_t row_count(const TaskSection& task);
 
 }  // namespace rollcall::task

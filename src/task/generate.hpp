@@ -1,4 +1,4 @@
-// How built-in tasks fill their splits: levels from a power law, addressed draws, splits by content
+// Fills the splits of built-in tasks: levels from a power law, addressed draws, splits by content
 // hash, and distinct prompts.
 #pragma once
 
@@ -17,10 +17,11 @@
 namespace rollcall::task {
 
 /// The split that a prompt text belongs to: 80 % train, 10 % validation, 10 % held-out, by a hash
-/// of the text alone. Seed and sizes do not matter, so the splits of two runs never overlap either.
+/// of nothing but the text. Seed and sizes do not matter, so the splits of two runs never overlap
+/// either.
 Split split_of(std::string_view text);
 
-/// The hash that split_of() uses. It depends on the text alone and must never change.
+/// The hash that split_of() uses. It depends only on the text and must never change.
 std::uint64_t content_hash(std::string_view text);
 
 // For tasks whose prompts are cut from files, in file order. wants() says whether the section asks
@@ -59,7 +60,7 @@ class Draws {
   std::uint64_t next_ = 1;  // number 0 in the stream chose the level
 };
 
-/// What a task draws at a level.
+/// An item that a task draws at a level.
 struct Item {
   std::string text, answer, solution;
   std::string domain{};    ///< empty if the task has no domains
@@ -101,11 +102,10 @@ class LevelLaw {
 /// Fills the three splits. Prompts of a split are distinct. Prompt i is drawn from the stream
 /// (seed, task, split, i, attempt): first the level, then items of that level until one is new and
 /// belongs to the split. After 1000 misses in a row the level counts as used up and is dropped for
-/// the rest of the split. So the histogram of levels follows the law until a level runs dry; from
-/// there on the remaining levels follow it among themselves. (Sorting has 80 training prompts of
-/// length 2.) When every level is dry the split stays smaller than asked, with a warning. Prompt i
-/// depends on its predecessors but not on the sizes: a smaller set is the beginning of a larger
-/// one.
+/// the rest of the split. So the histogram of levels follows the law until a level runs dry. After
+/// that the remaining levels follow it among themselves. (Sorting has 80 training prompts of length
+/// 2.) When every level is dry the split stays smaller than asked, with a warning. Prompt i depends
+/// on its predecessors but not on the sizes: a smaller set is the beginning of a larger one.
 /// Levels of the section that the task does not know are cut off; throws ConfigError when none is
 /// left.
 PromptSet generate(const Generator& generator, const TaskSection& section, std::uint64_t seed);

@@ -60,7 +60,8 @@ Walk component_of(const Graph& graph, std::int64_t node) {
   return walk;
 }
 
-/// An edge whose ends are connected without it forms a cycle with the path between them.
+/// If the ends of an edge are connected without it, the edge and the path between them form a
+/// cycle.
 Walk find_cycle(const Graph& graph) {
   for (std::size_t i = 0; i < graph.edges.size(); ++i) {
     Graph without = graph;

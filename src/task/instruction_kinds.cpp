@@ -1,5 +1,5 @@
 // The instruction kinds of IFEval (arXiv:2311.07911) except the one about language, plus
-// startend:start_checker. Names and arguments are those of IFEval's input file.
+// startend:start_checker. Names and arguments are the same as in IFEval's input file.
 #include "task/instruction_kinds.hpp"
 
 #include "base/text/joined.hpp"

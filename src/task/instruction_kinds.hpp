@@ -11,8 +11,8 @@
 
 namespace rollcall::task {
 
-/// A text under construction. Whatever the instructions ask for is first entered here and later
-/// measured in the text, so that all of them can be followed at once.
+/// A text under construction. Everything that the instructions demand is first entered here and
+/// later measured in the text, so that all of them can be followed at once.
 struct Draft {
   std::string topic;                    ///< "Write about the sea."
   std::vector<std::string> paragraphs;  ///< of plain sentences

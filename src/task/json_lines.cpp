@@ -87,7 +87,7 @@ void require_lines(const std::string& file, std::string_view content) {
 }
 
 /// The text of each row in a file: its lines, or its elements if it is one array. Elements are
-/// found by brackets, commas and quotes alone, however deep they nest.
+/// found only by brackets, commas and quotes, at any depth of nesting.
 class RowTexts {
  public:
   explicit RowTexts(std::string_view content) : rest_(content) {
@@ -111,7 +111,7 @@ class RowTexts {
     if (text.empty() && (closed_ ? number_ == 1 : last)) return false;
     return true;
   }
-  /// What is wrong with the array as a whole, once all rows are read; empty if nothing is.
+  /// The fault of the array as a whole, once all rows are read; empty if there is none.
   const char* fault() const {
     if (!is_array_) return "";
     if (!closed_) return "the array is not closed";

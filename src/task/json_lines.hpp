@@ -1,4 +1,4 @@
-// Reads files with one JSON object per line, or with one JSON array of objects; messages name file
+// Reads files with one JSON object per line, or with one JSON array of objects. Messages name file
 // and line.
 #pragma once
 
@@ -51,7 +51,7 @@ void require_key(const nlohmann::json& object, const std::string& key, const Lin
                  std::string_view why, std::string_view suggestion);
 
 /// The string under `key`, a key chosen by the setting `setting`. A bare number counts as its
-/// digits, however many they are.
+/// digits, with no limit on their number.
 std::string text_at(const nlohmann::json& object, const std::string& key, std::string_view setting,
                     const Line& line);
 

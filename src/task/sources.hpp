@@ -13,9 +13,10 @@ PromptSet make_sorting(const TaskSection& section, std::uint64_t seed);
 
 /// "12+345=" -> "357"; "12-345=" -> "-333"; "12*345=" -> "4140"; "345/12=" -> "28r9" (quotient r
 /// remainder, "r0" included).
-/// Level: digits of the larger operand, 1 to 8; the other operand has between 1 and that many, all
-/// equally likely. With task.digits, the digit count of either operand is drawn from that list
-/// instead, and levels follow; task.min_level, max_level and tail_exponent then do not apply.
+/// Level: digits of the larger operand, 1 to 8; the other operand has between 1 and this number of
+/// digits, all equally likely. With task.digits, the digit count of either operand is drawn from
+/// that list instead, and levels follow; task.min_level, max_level and tail_exponent then do not
+/// apply.
 PromptSet make_arithmetic(const TaskSection& section, std::uint64_t seed);
 
 /// "3 5 7 25=40:" -> "25+3*5": an expression in + - * / and parentheses that gives 40 with each
@@ -70,8 +71,8 @@ PromptSet make_units(const TaskSection& section, std::uint64_t seed);
 
 // The tasks below are played in the environments of the same names (src/environment/worlds). Their
 // prompts show how a conversation begins, and their solutions are the first action of a good one.
-// The wording "question" puts the rules before the plain text. The most that can be won is 1 in all
-// but bandit.
+// The wording "question" puts the rules before the plain text. The largest possible reward is 1 in
+// all of them except bandit.
 
 /// ".k#../@.D../..#.G>" -> "up": a map of two rooms with the player at @, a key, a door and a goal.
 /// Level n, 1 to 10: rooms of n + 1 rows and n columns. Reference: the position
@@ -87,7 +88,7 @@ PromptSet make_rooms(const TaskSection& section, std::uint64_t seed);
 /// length of its side, 2 to 10. Domain: firm, slippery. Reference: the position.
 PromptSet make_frozen_lake(const TaskSection& section, std::uint64_t seed);
 
-/// "ba 0/0 ko 0/0 8>" -> "ba": machines with how often they paid and were pulled, and the pulls
+/// "ba 0/0 ko 0/0 8>" -> "ba": machines, each with its numbers of payments and pulls, and the pulls
 /// left. Level: number of machines, 2 to 10, with four pulls for each. Reference: {"arms": [...],
 /// "pulls": 8}; the start of a conversation draws which machine is the best.
 PromptSet make_bandit(const TaskSection& section, std::uint64_t seed);
@@ -98,16 +99,16 @@ PromptSet make_bandit(const TaskSection& section, std::uint64_t seed);
 PromptSet make_twenty_questions(const TaskSection& section, std::uint64_t seed);
 
 /// "12-18: 3>" -> "15": the bounds of a number, and the guesses left. Level n, 2 to 12: n guesses
-/// among 2^n - 1 numbers, which halving finds in time. Reference: {"low": 12, "high": 18,
+/// among 2^n - 1 numbers, and halving finds the number in time. Reference: {"low": 12, "high": 18,
 /// "guesses": 3}; the start of a conversation draws the number.
 PromptSet make_number_dialogue(const TaskSection& section, std::uint64_t seed);
 
-/// "red huge mug: 1 pot 2 mug>" -> "click[2]": what is wanted, and what a shop has. Level: number
-/// of things, 2 to 12. Reference: {"wish": ["red", "huge", "mug"], "kinds": [...]}; the start of a
-/// conversation draws colours and sizes, and one thing is just as wanted.
+/// "red huge mug: 1 pot 2 mug>" -> "click[2]": a wish, and the things in a shop. Level: number of
+/// things, 2 to 12. Reference: {"wish": ["red", "huge", "mug"], "kinds": [...]}; the start of a
+/// conversation draws colours and sizes, and one thing matches the wish exactly.
 PromptSet make_shop(const TaskSection& section, std::uint64_t seed);
 
-/// "city=oslo name=ann: name= city=>" -> "fill[name=ann]": what is to be entered, and a form.
+/// "city=oslo name=ann: name= city=>" -> "fill[name=ann]": the values to be entered, and a form.
 /// Level: number of fields, 1 to 12. Reference: the state, {"fields": [...], "wanted": [...],
 /// "filled": [...]}.
 PromptSet make_forms(const TaskSection& section, std::uint64_t seed);
@@ -119,11 +120,11 @@ std::string countdown_question(const std::vector<std::int64_t>& numbers, std::in
 /// Questions and answers from files (task/rows/file_task.hpp). `seed` changes nothing.
 PromptSet make_file_task(const TaskSection& section, std::uint64_t seed);
 /// From a text file with an empty line between documents: "3+4=7. 7+2=9.>" -> "9+5=14.", its next
-/// sentence, or "3+4=7. _ 9+5=14.>" -> "7+2=9.", the one that is missing; an addressed draw decides
-/// which of the two. Every sentence of a document from task.min_level on is asked for once, with
-/// the task.max_level sentences before it, or with all of them if there are fewer. Level: number of
-/// sentences shown before it. Domain: next, middle. Whole documents belong to one split. Reference:
-/// {"next": [the sentences from there on], "masked": false}.
+/// sentence, or "3+4=7. _ 9+5=14.>" -> "7+2=9.", the missing sentence. An addressed draw decides
+/// which of the two is asked. Every sentence of a document from task.min_level on is asked for
+/// once, with the task.max_level sentences before it, or with all of them if there are fewer.
+/// Level: number of sentences shown before it. Domain: next, middle. Whole documents belong to one
+/// split. Reference: {"next": [the sentences from there on], "masked": false}.
 PromptSet make_corpus(const TaskSection& section, std::uint64_t seed);
 
 /// The FILE:LINE from which make_file_task() made each prompt with one of these texts, in the order

@@ -11,7 +11,7 @@
 
 namespace rollcall::task {
 
-/// A task's three splits, made once. Prompts depend on (task section, seed) alone, and no text
+/// A task's three splits, made once. Prompts depend only on (task section, seed), and no text
 /// occurs in more than one split.
 struct PromptSet {
   std::vector<Prompt> train, validation, heldout;  ///< PromptId == index within the split
@@ -44,9 +44,9 @@ struct TaskRow {
 const TaskRow& find_task(const std::string& name);
 std::vector<std::string> task_names();
 
-/// The built-in environment that the policy talks with, by name: environment.name, else that of the
-/// task. Empty if environment.command is set, or if the run's answers are single turns. Throws what
-/// find_task() throws.
+/// The name of the built-in environment that the policy talks with: environment.name, else the
+/// task's environment. Empty if environment.command is set, or if the run's answers are single
+/// turns. Throws what find_task() throws.
 std::string built_in_environment(const RunConfig& config);
 /// Whether the rollouts of a run are conversations, with a command or with a built-in environment.
 bool has_environment(const RunConfig& config);

@@ -1,5 +1,5 @@
-// Why a run makes no progress, concluded from the records of its ranks. Pure functions of their
-// arguments, without clocks or files.
+// Finds out why a run makes no progress, from the records of its ranks. The functions are pure and
+// use no clocks or files.
 #pragma once
 
 #include "watch/watch.hpp"
@@ -13,7 +13,7 @@ struct Explanation {
   bool silent = false;               ///< no rank has made progress for `watch_s`
   double quiet_s = 0.0;              ///< time since the last progress of any rank
   std::vector<std::string> lines{};  ///< empty unless silent: first the suspects with their stacks,
-                                     ///< then the other ranks by what they wait for
+                                     ///< then the other ranks, grouped by their waits
 };
 
 /// `now` is Unix time on rank 0's node. A rank counts as stopped if its last record is older than
@@ -21,11 +21,11 @@ struct Explanation {
 Explanation explain(const WatchFile& file, double now, double watch_s);
 
 /// The value of `now` for explain(): the time of the newest record, or the reader's own clock if
-/// that is more than `watch_s` later. So a reader whose clock is off by less than `watch_s`
+/// that is more than `watch_s` later. So a reader with a clock that is off by less than `watch_s`
 /// mistakes no rank for stopped.
 double time_of(const WatchFile& file, double readers_clock, double watch_s);
 
-/// What the ranks of a finished run did last, one sentence per group of ranks.
+/// The last activities of the ranks of a finished run, one sentence per group of ranks.
 std::vector<std::string> last_seen(const WatchFile& file);
 
 /// Decides when to print an explanation: when the silence begins and each time its length has

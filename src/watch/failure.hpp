@@ -1,4 +1,4 @@
-// How a job ends when a rank throws: with one message for the whole job.
+// Ends a job when a rank throws, with one message for the whole job.
 #pragma once
 
 #include "base/errors/error.hpp"

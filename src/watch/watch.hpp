@@ -1,5 +1,5 @@
-// RUN/watch: what every rank of a run is doing at the moment, for users who want to know why it
-// makes no progress.
+// RUN/watch: the current activity of every rank of a run, for users who want to know why it makes
+// no progress.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ThreadRecord {
   bool operator==(const ThreadRecord&) const = default;
 };
 
-/// What a rank says about itself. Durations are as of `beat_unix_s`.
+/// A rank's statement about itself. Durations are as of `beat_unix_s`.
 struct WatchRecord {
   int rank = 0, ranks = 1;
   std::string node{};
@@ -50,9 +50,9 @@ std::string to_slot(WatchRecord record);
 /// Returns nothing if the text was not made by to_slot, or belongs to another rank.
 std::optional<WatchRecord> from_slot(std::string_view slot, int rank);
 
-/// Writes the record into its slot. Returns what is wrong, or an empty string, because this must
-/// never make a run fail. The file is opened and closed each time, because only then does a network
-/// file system show the record to others. It is not fsynced.
+/// Writes the record into its slot. Returns a description of any problem, or an empty string,
+/// because this must never make a run fail. The file is opened and closed each time, because only
+/// then does a network file system show the record to others. It is not fsynced.
 std::string write_record(const std::filesystem::path& run_dir, const WatchRecord& record);
 
 struct WatchFile {

@@ -27,7 +27,7 @@
 
 namespace rollcall::watch {
 
-/// What the watcher shares with its thread, which may outlive it.
+/// The data that the watcher shares with its thread, which may outlive it.
 struct Watcher::End {
   std::mutex mutex;
   std::condition_variable changed;
@@ -76,7 +76,7 @@ std::string node_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-/// What this rank is doing, as its own watch sees it: fills in the rank's record.
+/// The activity of this rank as its own watch sees it. Fills in the rank's record.
 class OwnRank {
  public:
   OwnRank(WatchRecord record, std::shared_ptr<const comm::Activity> activity, double tick_s,
@@ -185,8 +185,8 @@ class Rounds {
   }
 
  private:
-  /// Time between two records [s]: as short as the file system allows, because nobody learns what a
-  /// rank did after its last record.
+  /// Time between two records [s]: as short as the file system allows, because a rank's activity
+  /// after its last record stays unknown.
   static double turn_s(int ranks, double watch_s) {
     return std::min(std::clamp(watch_s / kTurns, kShortestTurn_s, kLongestTurn_s),
                     std::max(1.0, double(ranks) / kWrites));
@@ -275,8 +275,8 @@ void count_standstills(const std::shared_ptr<End>& end, double tick_s, double wa
   }).detach();
 }
 
-/// By how much this rank's clock is behind rank 0's [s]. Both read their clocks within moments of
-/// each other.
+/// The time by which this rank's clock is behind rank 0's [s]. Both read their clocks within
+/// moments of each other.
 double offset_to_rank_0(comm::Communicator& world) {
   world.barrier();
   const double now = unix_time();

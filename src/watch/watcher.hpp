@@ -1,5 +1,5 @@
-// A thread beside each rank that records what the rank is doing, and says why when the run makes no
-// progress.
+// A thread of each rank that records the rank's activity. When the run makes no progress, it says
+// why.
 #pragma once
 
 #include "base/time/clock.hpp"
@@ -11,8 +11,8 @@
 
 namespace rollcall::watch {
 
-/// How long this process has been suspended so far [s], as far as its watch has noticed. A duration
-/// measured on another clock is too long by the suspensions within it.
+/// The time for which this process has been suspended so far [s], as far as its watch has noticed.
+/// A duration measured on another clock is too long by the suspensions within it.
 double stood_still_s();
 
 /// A stopwatch that leaves out the suspensions of this process.
@@ -29,8 +29,8 @@ class WorkingTime {
 /// must be constructed by the thread that it watches.
 class Watcher {
  public:
-  /// `stages` names what this rank hosts; `watch_s` must be above 0. Collective, because the ranks
-  /// compare their clocks.
+  /// `stages` names the stages that this rank hosts, and `watch_s` must be above 0. Collective,
+  /// because the ranks compare their clocks.
   Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::string stages,
           double watch_s);
   /// Waits for the thread for up to two seconds; a thread that hangs in a file system is left

@@ -1,5 +1,5 @@
-// Which rollouts a subcommand of `archive` reads: a run or a file, and within it one step, one
-// prompt or row, or one purpose.
+// The choice of rollouts that a subcommand of `archive` reads: a run or a file, and within it one
+// step, one prompt or row, or one purpose.
 #pragma once
 
 #include "app/command_line.hpp"
@@ -24,8 +24,8 @@ void add_step(Command verb, Choice& choice);
 void add_scores(Command verb, Choice& choice);
 void add_prompt(Command verb, Choice& choice);  ///< by number, or by row
 
-/// Runs io::each_group on the chosen groups. Throws InputError if an option names something of
-/// which there is nothing.
+/// Runs io::each_group on the chosen groups. Throws InputError if an option names something that
+/// does not exist.
 void each_chosen(const Choice& choice, const io::Visit& visit);
 
 }  // namespace rollcall::app::archive

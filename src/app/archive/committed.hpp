@@ -1,4 +1,4 @@
-// What the checkpoints of a run say about its shards: which ones a resume keeps, and which ones it
+// Finds from the checkpoints of a run the shards that a resume keeps, and the shards that it
 // samples again.
 #pragma once
 
@@ -22,14 +22,14 @@ struct Committed {
                                                      ///< path
 };
 
-/// How much of a checkpoint must be undamaged: all that a resume needs, or only the coordinator's
-/// state, which is small.
+/// The part of a checkpoint that must be undamaged: all that a resume needs, or only the
+/// coordinator's state, which is small.
 enum class Depth : std::uint8_t { state, whole };
 /// Reads one checkpoint. Throws StorageError if it is damaged.
 Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint,
                          Depth depth);
-/// The newest undamaged checkpoint; nothing if there is none. `faults` gets what is wrong with
-/// newer ones. Changes nothing, and may be called while the run continues.
+/// The newest undamaged checkpoint; nothing if there is none. Appends the problems of newer ones to
+/// `faults`. Changes nothing, and may be called while the run continues.
 std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, Depth depth,
                                           std::vector<std::string>& faults);
 

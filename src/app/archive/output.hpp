@@ -1,5 +1,5 @@
 // Text to a file, or to standard output with control characters as escapes. If the reader has gone
-// away (head, a closed pager), write() says so and the command ends without an error.
+// away (head, a closed pager), write() returns false and the command ends without an error.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@ namespace rollcall::app::archive {
 class Output {
  public:
   Output() : Output({}, {}) {}  ///< standard output
-  /// An empty path is standard output. A file appears under its name with finish(), complete, in
-  /// place of an earlier one with this beginning alone. Throws ConfigError, StorageError.
+  /// An empty path is standard output. A file appears under its name, complete, with finish(). It
+  /// replaces only an earlier file with this beginning. Throws ConfigError, StorageError.
   Output(std::filesystem::path path, std::string_view beginning);
   ~Output();
   Output(const Output&) = delete;

@@ -7,9 +7,9 @@
 
 namespace rollcall::app::archive {
 
-/// To be called without other threads. Where the environment is a command, it names it on standard
-/// error before it starts it. Throws ConfigError where the run has no environment, and what reading
-/// its settings, tokenizer and archive throws.
+/// To be called without other threads. If the environment is a command, prints its name to standard
+/// error before starting it. Throws ConfigError if the run has no environment, and the exceptions
+/// from reading its settings, tokenizer and archive.
 run::ReplayedConversations::Found replay(const std::filesystem::path& run_dir);
 
 }  // namespace rollcall::app::archive

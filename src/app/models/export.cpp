@@ -18,8 +18,8 @@ struct ExportFlags {
   bool force = false;
 };
 
-/// What model.safetensors says about its origin: run, checkpoint, step, and the digest of the
-/// weights before rounding.
+/// The statement of model.safetensors about its origin: run, checkpoint, step, and the digest of
+/// the weights before rounding.
 std::map<std::string, std::string> origin_of(const std::string& reference,
                                              const std::filesystem::path& source,
                                              const std::string& sha256) {

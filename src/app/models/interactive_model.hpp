@@ -19,10 +19,10 @@ struct InteractiveModel {
   text::PromptFormat format;
   model::PolicyModel policy;
 
-  /// Samples one answer and writes it to standard output while it is made, then a line break.
-  /// `turn` is part of the address of the answer's random numbers. An answer also ends where the
-  /// model has no positions left. `exact` is that of as_said(). Returns the text as the model wrote
-  /// it.
+  /// Samples one answer and writes it to standard output as it is generated, then a line break.
+  /// `turn` is part of the address of the answer's random numbers. An answer also ends when the
+  /// model has no positions left. `exact` is passed to as_said(). Returns the text as the model
+  /// wrote it.
   std::string say(const std::vector<std::int32_t>& prompt, std::uint64_t turn, bool exact) const;
 };
 
@@ -31,7 +31,7 @@ model::DecodeOptions decode_options(const RunConfig& config);
 
 /// `reference` is RUN, RUN@STEP or a folder with config.json and model.safetensors. A run has its
 /// own settings; `assignments` override them, and `defaults` are the settings of a folder without a
-/// run file. run.numerics is that of run::numerics_of() unless `assignments` set it.
+/// run file. run.numerics comes from run::numerics_of() unless `assignments` set it.
 InteractiveModel open_speaker(const std::string& reference,
                               const std::vector<std::string>& defaults,
                               const std::vector<std::string>& assignments);

@@ -15,7 +15,7 @@ namespace rollcall::app {
 
 struct JudgeFlags {
   std::string file;                      ///< a run file; empty if no model judges
-  std::vector<std::string> assignments;  ///< settings key=value that override those of the file
+  std::vector<std::string> assignments;  ///< settings key=value that override the file's settings
   std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -24,7 +24,7 @@ Option add_judge_options(Command command, JudgeFlags& flags);
 
 class ModelJudge {
  public:
-  /// Throws ConfigError if the run file names no judge model, and what JudgeModel throws.
+  /// Throws ConfigError if the run file names no judge model, and the exceptions of JudgeModel.
   explicit ModelJudge(const JudgeFlags& flags) : ModelJudge(flags, load(flags)) {}
   const JudgeSection& section() const { return section_; }
   const run::JudgeModel& model() const { return model_; }

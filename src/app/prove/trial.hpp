@@ -1,5 +1,5 @@
-// One run of a proof: its ranks, its layout, when it is killed and where it is resumed, and what
-// must be the same at its end.
+// One run of a proof: its ranks, its layout, the times of its kills, the places where it is
+// resumed, and the results that must be the same at its end.
 #pragma once
 
 #include "report/metrics.hpp"
@@ -22,7 +22,7 @@ struct Trial {
   std::vector<Place> resumes{};  ///< [kills] the place of the resume after each kill
 };
 
-/// How runs are started, and what they train.
+/// The way in which runs are started, and their settings.
 struct Starting {
   std::string launcher;  ///< for more than one rank; the number of ranks and the program follow it
   std::filesystem::path run_file;
@@ -41,7 +41,7 @@ struct Outcome {
 /// EnvironmentError, with the end of the log, if a run fails.
 Outcome run(const Trial& trial, const Starting& starting, const std::filesystem::path& folder);
 
-/// Numbers of training steps in which something happened that depends on the settings.
+/// The numbers of training steps with events that depend on the settings.
 struct Moved {
   int steps = 0, weights = 0, rewards = 0, budgets = 0;
 };

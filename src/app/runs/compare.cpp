@@ -99,7 +99,7 @@ std::size_t fewest_samples(const std::vector<report::PromptOutcome>& outcomes) {
   return fewest;
 }
 
-/// What differs in how the answers of two runs were judged; empty where nothing does.
+/// The differences in the judging of two runs' answers; empty if there are none.
 std::string differing_judges(const Side& a, const Side& b) {
   std::vector<std::string> differing;
   for (const auto& changed : run::changed_keys(a.config, b.config))

@@ -15,13 +15,13 @@
 
 namespace rollcall::app {
 
-/// What a machine needs to be told (jobs/sites/NAME.toml). Flags of the command line override
-/// single values. An empty string leaves the choice to the batch system.
+/// The values that a batch system needs to know (jobs/sites/NAME.toml). Flags of the command line
+/// override single values. An empty string leaves the choice to the batch system.
 struct Site {
   std::string source, batch_system = "slurm", site_template = "cpu", account, partition, qos,
                       constraint, memory, time = "01:00:00", launcher, bind = "none";
   std::int64_t tasks_per_node = 1, cpus_per_task = 1, gpus_per_node = 0, signal_s = 120;
-  std::vector<std::string> setup, options;  ///< `options` are those of qsub; none for Slurm
+  std::vector<std::string> setup, options;  ///< `options` are options of qsub; none for Slurm
 };
 inline bool is_pbs(const Site& site) { return site.batch_system == "pbs"; }
 
@@ -55,10 +55,11 @@ struct BatchJob {
   bool requeue = true;
   std::vector<RunOfJob> runs;          ///< several make a job array
   std::filesystem::path folder;        ///< of the script and the log
-  std::vector<std::string> options{};  ///< options for sbatch in addition to those of the template
+  std::vector<std::string> options{};  ///< options for sbatch in addition to the options of the
+                                       ///< template
 };
 
-/// The script as a whole. Throws ConfigError where a value does not fit the batch system.
+/// The script as a whole. Throws ConfigError if a value does not fit the batch system.
 std::string job_script(const BatchJob& job);
 /// The file in job.folder that the script is written to.
 std::filesystem::path script_path(const BatchJob& job);
@@ -66,13 +67,13 @@ std::filesystem::path script_path(const BatchJob& job);
 bool books_gpus(const BatchJob& job);
 std::string shell_quoted(const std::string& text);
 
-/// The line of a script that starts the run, or continues it.
+/// The line of a script that starts or continues the run.
 std::string launch_line(const RunOfJob& run);
-/// Seconds of a wall time in a form of sbatch(1), --time; nothing for another text.
+/// Seconds of a wall time in a form of sbatch(1), --time; nothing for any other text.
 std::optional<std::int64_t> seconds_of(std::string_view time);
 /// The template with each @NAME@ replaced, without the lines in which a value is empty.
 std::string filled(const std::string& text, const std::map<std::string, std::string>& values);
-/// Throws ConfigError where the value, which `what` names, holds a control character.
+/// Throws ConfigError if the value, which `what` names, holds a control character.
 void require_one_line(const std::string& what, const std::string& value);
 
 }  // namespace rollcall::app

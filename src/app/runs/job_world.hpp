@@ -26,8 +26,8 @@ class JobWorld {
   std::unique_ptr<comm::Communicator> world_;
 };
 
-/// What starts the commands of a run file on this rank: null where it has none. There are both where
-/// this rank cannot read the run file, which only rank 0 has to.
+/// The spawners for the commands of a run file on this rank. A spawner is null if there is no such
+/// command. Both exist if this rank cannot read the run file, because only rank 0 has to read it.
 struct Spawners {
   std::unique_ptr<reward::Spawner> graders{};      ///< of reward.command
   std::unique_ptr<reward::Spawner> environment{};  ///< of environment.command

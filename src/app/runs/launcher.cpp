@@ -1,4 +1,4 @@
-// Which launcher works with which MPI, and the option by which each binds ranks.
+// The launcher that works with each MPI, and its option for binding ranks.
 #include "app/runs/launcher.hpp"
 
 #include "app/tools/install_paths.hpp"
@@ -26,7 +26,7 @@ Family family_of(const std::string& library) {
 }
 
 /// The launcher in PATH that belongs to this MPI; empty if there is none. Specific names are tried
-/// first, because `mpirun` may belong to another MPI that is installed beside it.
+/// first, because `mpirun` may belong to a different MPI that is installed as well.
 std::string own_launcher(Family family) {
   using Names = std::array<const char*, 3>;
   const Names names = family == Family::open_mpi

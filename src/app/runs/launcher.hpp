@@ -1,22 +1,22 @@
-// How the ranks of a job are started within a Slurm allocation. This is the only place that knows
-// which launcher fits which MPI.
+// Chooses the way in which the ranks of a job are started within a Slurm allocation. This is the
+// only place that knows which launcher fits which MPI.
 #pragma once
 
 #include <string>
 
 namespace rollcall::app {
 
-/// What a rank is bound to. Each launcher has its own option for it.
+/// The hardware to which a rank is bound. Each launcher has its own option for it.
 enum class Bind { none, core, numa };
 Bind find_bind(const std::string& name);  ///< throws ConfigError
 
 struct Launcher {
-  std::string command;  ///< the first words of a command, which go on with the number of ranks and
-                        ///< the program
-  std::string reason;   ///< why it was chosen, for people
+  std::string command;  ///< the first words of a command; the number of ranks and the program
+                        ///< follow them
+  std::string reason;   ///< the reason for the choice, for people
 };
 
-/// What choose_launcher() decides by.
+/// The facts by which choose_launcher() decides.
 struct LauncherFacts {
   std::string mpi_library;   ///< version text of the library
   std::string srun_plugins;  ///< output of `srun --mpi=list`; empty without srun or plugins

@@ -66,7 +66,7 @@ std::string key_of(const std::string& assignment) {
   return assignment.substr(0, assignment.find('='));
 }
 
-/// Reads "ROW key=value ...": settings of this scheduler alone, which override the shared ones.
+/// Reads "ROW key=value ...": settings of only this scheduler, which override the shared ones.
 /// Pieces are read first, because they decide which knobs there are.
 Contender read_policy(const std::string& flag, SharedSettings& shared) {
   Contender contender{.name = flag, .settings = {}};

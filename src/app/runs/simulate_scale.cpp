@@ -55,7 +55,7 @@ std::string costs_table(const scale::Costs& costs) {
   return text;
 }
 
-/// Prints simulated beside measured times. Returns the largest relative error of a step.
+/// Prints simulated times next to measured times. Returns the largest relative error of a step.
 double compare(const std::vector<scale::MeasuredRun>& runs, const scale::Costs& costs,
                const char* title) {
   std::cout << visible_format("\n{:<44} {:>14} {:>6} {:>9} {:>17} {:>17} {:>17} {:>21}\n", title,

@@ -12,9 +12,10 @@ namespace rollcall::app {
 
 struct ScaleFlags {
   bool on = false;
-  std::vector<std::string> from, check;  ///< run folders: costs are fitted to those of `from`; the
-                                         ///< simulation is compared with those of `check`
-  int cores = 0;  ///< cores of the machine that was measured; 0 means those of this one
+  std::vector<std::string> from, check;  ///< run folders: costs are fitted to the runs in `from`,
+                                         ///< and the simulation is compared with the runs in
+                                         ///< `check`
+  int cores = 0;  ///< cores of the machine that was measured; 0 means the cores of this machine
   std::vector<int> ranks{1000, 10000, 100000};
   std::int64_t rollouts_per_rank = 64;
   double larger = 1.0;  ///< factor on the number of weights
@@ -24,8 +25,8 @@ struct ScaleFlags {
   std::uint64_t seed = 1;
 };
 
-/// Adds the options of --scale. Options of the learner, which the command has already, are refused
-/// together with it.
+/// Adds the options of --scale. The command already has options of the learner, which are refused
+/// together with --scale.
 void add_scale(Command command, ScaleFlags& flags);
 ExitCode simulate_scale(const ScaleFlags& flags);
 

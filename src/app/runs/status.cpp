@@ -1,4 +1,5 @@
-// rollcall status: what a run is doing and why it makes no progress, read from its folder alone.
+// rollcall status: the activity of a run and the reason why it makes no progress, read only from
+// its folder.
 #include "app/commands.hpp"
 #include "app/runs/run_state.hpp"
 #include "base/errors/visible.hpp"
@@ -48,8 +49,8 @@ double newest_beat(const watch::WatchFile& file) {
   return newest;
 }
 
-/// Why a run that has not ended makes no progress. If no rank seems to be alive, it looks again
-/// after some seconds, because this machine's clock may be wrong.
+/// Finds out why a run that has not ended makes no progress. If no rank seems to be alive, it looks
+/// again after some seconds, because this machine's clock may be wrong.
 watch::Explanation explain_now(const fs::path& dir, watch::WatchFile file, double watch_s) {
   constexpr double kLongest_s = 11.0;  // [s]; a rank writes at least every 10 s
   const double newest = newest_beat(file);
@@ -98,7 +99,7 @@ std::vector<std::string> ranks_of(const fs::path& dir, double watch_s, bool runn
   return lines;
 }
 
-/// The samples whose verdicts took longest since the last start, if any took remarkably long.
+/// The samples with the slowest verdicts since the last start, if any took remarkably long.
 std::vector<std::string> slow_verdicts(const nlohmann::json& status) {
   constexpr double kSlow_s = 0.1;
   std::vector<std::string> lines;
@@ -184,7 +185,7 @@ ExitCode show(const fs::path& dir) {
   return ExitCode::done;
 }
 
-/// How far the run is, such as "training 12 of 300 steps"; empty if that is not known at the
+/// The progress of the run, such as "training 12 of 300 steps"; empty if it is not known at the
 /// moment.
 std::string steps_of(const fs::path& dir) {
   if (!fs::exists(dir / "status.json")) return "";

@@ -238,8 +238,9 @@ struct Batch {
   std::string script{};
 };
 
-/// Under Slurm all runs are one job, an array where they are several. Under PBS each is a job of
-/// its own, since a job that goes on submits its script again, which would begin a whole array.
+/// Under Slurm all runs are one job, which is an array if there are several. Under PBS each run is
+/// a separate job, because a job that continues submits its script again, which would begin a whole
+/// array.
 std::vector<Batch> batches_of(const SubmitFlags& flags, const std::vector<Submitted>& submitted) {
   BatchJob common;
   common.site = read_site(flags.site);

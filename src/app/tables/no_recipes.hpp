@@ -1,5 +1,5 @@
-// Published systems that users may look for among the recipes but that are none: where they are
-// found instead, or why they are missing.
+// Published systems that users may look for among the recipes although they are not recipes: where
+// they are found instead, or why they are missing.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ inline constexpr std::array kNoRecipes{
              "gradient_mask trains those alone again."},
 };
 
-/// What to say about a name that is not a recipe; empty if the name is unknown.
+/// The sentence about a name that is not a recipe; empty if the name is unknown.
 constexpr std::string_view sentence_of(std::string_view name) {
   const auto* const found = std::find_if(kNoRecipes.begin(), kNoRecipes.end(),
                                          [&](const NoRecipe& n) { return n.name == name; });

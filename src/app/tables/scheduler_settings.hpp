@@ -1,5 +1,5 @@
-// A scheduler as flags name it: a row of the table, and settings key=value that change its pieces
-// and knobs.
+// A scheduler that flags describe: a row of the table, and settings key=value that change its
+// pieces and knobs.
 #pragma once
 
 #include "scheduling/scheduler.hpp"

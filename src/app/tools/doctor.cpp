@@ -183,7 +183,7 @@ Finding templates() {
   }
 }
 
-/// The finding about the shared library, which is missing where the program alone was copied.
+/// The finding about the shared library, which is missing if only the program was copied.
 Finding libtorch() {
   try {
     return {Level::ok, "LibTorch", method::library().torch_version(), ""};

@@ -1,5 +1,5 @@
-// What the machine offers of NVIDIA's driver and libraries. They are loaded and asked at run time,
-// also by a program that was built without CUDA.
+// Finds NVIDIA's driver and libraries on the machine. They are loaded and queried at run time, even
+// by a program that was built without CUDA.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Gpu {
 };
 
 /// Versions as people write them ("580.65.06", "13.0", "2.28.9"); empty if not found. `no_devices`
-/// says why there is no device.
+/// gives the reason if there is no device.
 struct GpuFacts {
   std::string driver, driver_cuda, runtime, nccl, no_devices;
   std::vector<Gpu> gpus;

@@ -1,4 +1,4 @@
-// Where the program and its job templates are, in a build tree and in an installation.
+// Finds the program and its job templates, in a build tree and in an installation.
 #pragma once
 
 #include <filesystem>

@@ -118,7 +118,7 @@ class Program {
   }
 
  private:
-  /// A program that is not there, or whose own files are not, would fail on every line.
+  /// A program that is missing, or that lacks its own files, would fail on every line.
   void start(reward::Sample first) {
     first.response = text::first_accepted(first.answer);
     (void)try_command(spawner_, flags_.reward, first, reward::OnFailure::accept);

@@ -37,7 +37,7 @@ std::string accepting_each(const Json& list) {
   return text::accepting(answers);
 }
 
-/// The row, as a run passes it to its command. Its fields are under "extra" or beside
+/// The row, in the form that a run passes to its command. Its fields are under "extra" or next to
 /// the answer.
 std::string extra_of(const Json& value) {
   if (value.contains("extra")) return value["extra"].dump();

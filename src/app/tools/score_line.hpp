@@ -21,15 +21,15 @@ struct Answered {
                                 ///< row to it; empty if there is none
 };
 
-/// Reads a line of `file`. Throws InputError that names the line and says what it lacks.
+/// Reads a line of `file`. Throws InputError that names the line and the missing parts.
 Answered answered(const ScoreLine& line, const std::string& file);
 
 /// The line of output with the verdict: a JSON object with verdict, score, reason and extracted.
-/// Throws InputError as answered() does, and where the verifier cannot use the reference.
+/// Throws InputError like answered(), and also if the verifier cannot use the reference.
 std::string score_line(const reward::Grader& judge, const ScoreLine& line, const std::string& file);
 
-/// Writes whole lines to standard output at once. False where their reader has gone away. Throws
-/// StorageError.
+/// Writes whole lines to standard output at once. Returns false if their reader has gone away.
+/// Throws StorageError.
 bool write_verdicts(const std::string& lines);
 
 }  // namespace rollcall::app

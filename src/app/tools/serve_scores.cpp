@@ -39,8 +39,8 @@ struct Asked {
   bool is_too_long;  ///< beyond kLongestLine bytes, of which none is kept
 };
 
-/// The lines of standard input. Only whole lines count as arrived, so that a line whose end is on
-/// its way holds up no answer.
+/// The lines of standard input. Only whole lines count as arrived, so that an incomplete line
+/// delays no answer.
 class ArrivingLines {
  public:
   /// The next line without its line break. If none has arrived, it waits for one if `waits`, and
@@ -107,7 +107,7 @@ std::string answer_to(const reward::Grader& judge, const Asked& asked) {
 class Answers {
  public:
   explicit Answers(std::size_t count) : answers_(count) {}
-  /// Takes the answer to the n-th line and writes all whose turn has come. Any thread may call it.
+  /// Takes the answer to the n-th line and writes all answers that are due. Any thread may call it.
   void put(std::size_t n, std::string answer) {
     const std::lock_guard lock(mutex_);
     answers_[n] = std::move(answer);

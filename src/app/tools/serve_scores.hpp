@@ -9,10 +9,10 @@
 namespace rollcall::app {
 
 /// Reads JSON lines from standard input until it ends, and writes one line for each of them to
-/// standard output, in order and at once: the verdict, or {"error": "..."} where the line cannot be
+/// standard output, in order and at once: the verdict, or {"error": "..."} if the line cannot be
 /// judged. Lines that have arrived together are judged by up to `threads` threads. Returns done,
-/// also where the reader of the answers has gone away. Throws InputError where standard input
-/// cannot be read, and StorageError where an answer cannot be written.
+/// even if the reader of the answers has gone away. Throws InputError if standard input cannot be
+/// read, and StorageError if an answer cannot be written.
 ExitCode serve_scores(const reward::Grader& judge, std::size_t threads);
 
 }  // namespace rollcall::app

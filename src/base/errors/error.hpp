@@ -1,4 +1,4 @@
-// Typed errors and the always-on check `require`; every message reads "problem (why it matters);
+// Typed errors and the always-on check `require`. Every message reads "problem (why it matters);
 // what to do".
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace rollcall {
 
-/// What kind of failure ended the job. The value is the exit code of the whole job (jobs/README.md
-/// lists them).
+/// The kind of failure that ended the job. The value is the exit code of the whole job
+/// (jobs/README.md lists them).
 enum class ExitCode : int {
   done = 0,           ///< the run file is fulfilled
   misconfigured = 2,  ///< flags, run file, input files or environment: a requeue would fail again
@@ -40,7 +40,7 @@ struct EnvironmentError : Error {  ///< rank count, folder lock, device, launche
 struct StorageError : Error {  ///< a write or a durable read failed: full disk, corrupt file
   explicit StorageError(const std::string& m) : Error(ExitCode::failed, m) {}
 };
-struct ProtocolError : Error {  ///< an unexpected message, or one that never came
+struct ProtocolError : Error {  ///< an unexpected message, or one that never arrived
   explicit ProtocolError(const std::string& m) : Error(ExitCode::failed, m) {}
 };
 struct NumericsError : Error {  ///< non-finite loss or gradient beyond what the run file tolerates

@@ -16,7 +16,7 @@
 
 namespace rollcall {
 
-/// Where a setting was given.
+/// The place where a setting was given.
 struct Place {
   std::string text;  ///< "run.toml:3" or "--set train.steps=3"
   /// Number of the text or assignment, counted from 0, and the line in it.
@@ -53,8 +53,8 @@ class ErrorOfFaults final : public E, public FaultList {
       : E(message), FaultList(std::move(all)) {}
 };
 
-/// The message for these mistakes: one per line, those of a file in line order. A single mistake
-/// stands alone.
+/// The message for these mistakes: one per line, those of a file in line order. A single mistake is
+/// not listed but stated directly.
 std::string text_of(std::vector<Fault> faults);
 /// Throws one E for all `faults`; returns if there are none.
 template <class E>
@@ -64,16 +64,16 @@ void require_no_faults(std::vector<Fault> faults) {
   throw ErrorOfFaults<E>(text, std::move(faults));
 }
 
-/// Collects mistakes, because the author of a run file wants to see all of them at once.
+/// Collects mistakes, so that the author of a run file sees all of them at once.
 class Faults {
  public:
   using Keys = std::vector<std::string_view>;
 
   /// Runs a check of these settings, unless an earlier mistake made one of them unreliable. A key
-  /// that ends with a dot stands for its whole section. Keeps configuration, input and environment
-  /// errors that the check throws, and lets other errors through. A mistake is reported at the
-  /// place of the key that its message names first, or else of the first key that was given. From
-  /// then on the first of `keys` is unreliable. Returns whether the check was run and found
+  /// that ends with a dot stands for its whole section. Collects configuration, input and
+  /// environment errors that the check throws, and lets other errors through. A mistake is reported
+  /// at the place of the key that its message names first, or else of the first key that was given.
+  /// From then on the first of `keys` is unreliable. Returns whether the check was run and found
   /// nothing.
   bool check(const Keys& keys, const std::function<void()>& check);
   /// Like check(), for a condition that is known already, with the arguments of require().

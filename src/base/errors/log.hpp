@@ -16,7 +16,7 @@ namespace rollcall {
 void prepare_log();
 
 /// Sets the level ("debug", "info", "warn", "error") and the rank shown on every line. Only the
-/// first call in a process counts, since ranks that are threads share one log.
+/// first call in a process counts, because ranks that are threads share one log.
 void start_log(const std::string& level, int rank, int ranks);
 
 enum class LogLevel { debug, info, warning, error, critical };

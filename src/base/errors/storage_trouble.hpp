@@ -1,4 +1,4 @@
-// Why a file could not be written, in words that name the limit that was met.
+// Says why a file could not be written, in words that name the limit that was reached.
 #pragma once
 
 #include <sys/statvfs.h>

@@ -37,7 +37,7 @@ std::string visible_lines(std::string_view text, std::string_view bar = "");
 /// length. A shorter text is returned unchanged.
 std::string brief(std::string_view text, std::size_t most = 200);
 
-/// What every line of a message but the first begins with.
+/// The beginning of every line of a message except the first.
 inline constexpr std::string_view kMessageBar = "  | ";
 
 /// A value for a message: text is made visible, other values stay as they are.

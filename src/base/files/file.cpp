@@ -440,7 +440,7 @@ bool FolderLock::is_held(const fs::path& folder) {
   const int error = lock_error(file, LOCK_SH);
   if (error != 0 && error != EWOULDBLOCK && !means_no_locks(error))
     reading_failure("lock", folder / ".lock", error);
-  return error == EWOULDBLOCK;  // without locks nobody can hold one
+  return error == EWOULDBLOCK;  // without locks no process can hold one
 }
 
 FolderLock::~FolderLock() {

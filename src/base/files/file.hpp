@@ -36,8 +36,8 @@ ExitCode exit_code_of(const std::exception& error);
 /// UnreadableError if it cannot be read, LfsPointerError if Git left a pointer in its place.
 std::string read_file(const std::filesystem::path& path);
 
-/// Throws InputError or UnreadableError, whichever this errno of a failed read calls for. `action`
-/// is "open" or "read".
+/// Throws InputError or UnreadableError, depending on this errno of a failed read. `action` is
+/// "open" or "read".
 [[noreturn]] void reading_failure(const char* action, const std::filesystem::path& path, int error);
 
 /// Called after the last read of standard input. Throws InputError if the read did not stop at the
@@ -93,8 +93,8 @@ std::uint64_t write_content_synced(const std::filesystem::path& path, const File
 void write_file_synced(const std::filesystem::path& path, std::string_view content);
 void write_file_synced(const std::filesystem::path& path, const FilePieces& next);
 
-/// Gives a file that will not change a second name. If the file system has no links, or no more of
-/// them, makes a copy like write_file_synced(). Throws StorageError.
+/// Gives a second name to a file that will not change. If the file system has no links, or allows
+/// no more of them, makes a copy like write_file_synced(). Throws StorageError.
 void link_or_copy(const std::filesystem::path& from, const std::filesystem::path& to);
 
 void fsync_path(const std::filesystem::path& path);  ///< fsync of a file or folder; throws

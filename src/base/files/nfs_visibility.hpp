@@ -1,5 +1,4 @@
-// How long a rank looks for a file that another node has announced: network file systems may show
-// it late.
+// Waits for a file that another node has announced, because network file systems may show it late.
 #pragma once
 
 #include "base/time/clock.hpp"
@@ -28,7 +27,7 @@ bool wait_until_visible(const Seen& seen, double longest_s = kLateName_s) {
 }
 
 /// Waits until a file is visible; returns false if it does not appear in time. Throws
-/// UnreadableError if the file system reports anything but that the name is or is not there.
+/// UnreadableError if the file system reports anything other than whether the name exists.
 bool file_seen_in_time(const std::filesystem::path& path, double longest_s = kLateName_s);
 
 }  // namespace rollcall

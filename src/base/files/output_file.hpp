@@ -80,7 +80,7 @@ class OutputFolder {
   }
   ~OutputFolder() {
     if (is_kept_) return;
-    std::error_code ignored;  // the command fails for another reason, which it reports
+    std::error_code ignored;  // the command fails for a different reason, which it reports
     if (!made_.empty()) std::filesystem::remove_all(made_, ignored);
     else
       for (std::filesystem::directory_iterator entry(path_, ignored);

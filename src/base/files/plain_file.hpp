@@ -22,14 +22,14 @@ inline std::string what_else(mode_t mode) {
   return "a device";
 }
 
-/// What an open file is if it is not a plain file ("a pipe"); empty if it is one.
+/// The kind of an open file if it is not a plain file ("a pipe"); empty if it is one.
 inline std::string what_else(int fd) {
   struct stat facts {};
   return ::fstat(fd, &facts) == 0 ? what_else(facts.st_mode) : "nothing that can be looked at";
 }
 
-/// What the file of this name, following links, is if it is not a plain file. Empty if it is one,
-/// or if there is no such file, which opening it will report.
+/// The kind of the file of this name, following links, if it is not a plain file. Empty if it is
+/// one, or if there is no such file, which opening it will report.
 inline std::string what_else(const std::filesystem::path& path) {
   struct stat facts {};
   return ::stat(path.c_str(), &facts) == 0 ? what_else(facts.st_mode) : "";

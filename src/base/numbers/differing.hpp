@@ -1,5 +1,5 @@
-// Whether two rewards differ. Numbers that differ by rounding alone are equal. Several layers use
-// this to find groups of rollouts whose rewards are all equal.
+// Decides whether two rewards differ. Numbers that differ only by rounding are equal. Several
+// layers use this to find groups of rollouts with equal rewards.
 #pragma once
 
 #include <algorithm>

@@ -23,8 +23,8 @@ std::array<std::uint64_t, 2> philox(std::array<std::uint32_t, 2> key, std::uint6
 
 RandomStream::RandomStream(std::uint64_t seed, RandomPurpose purpose, std::uint64_t step,
                            std::uint64_t prompt, std::uint64_t sample) {
-  // The five numbers of an address do not fit into 192 bits, so they are mixed by the generator
-  // itself, one after the other.
+  // The five numbers of an address do not fit into 192 bits, so the generator itself mixes them,
+  // one at a time.
   std::array<std::uint32_t, 2> key = {std::uint32_t(seed), std::uint32_t(seed >> 32)};
   auto mixed = philox(key, std::uint64_t(purpose), step);
   mixed =

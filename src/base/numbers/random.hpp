@@ -7,7 +7,7 @@
 
 namespace rollcall {
 
-/// What a stream is for. Two purposes never share numbers.
+/// The purpose of a stream. Two purposes never share numbers.
 enum class RandomPurpose : std::uint32_t {
   task = 1,
   init = 2,

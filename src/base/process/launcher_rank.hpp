@@ -1,5 +1,5 @@
-// Which rank of its job this process is, before MPI is started, so that only one rank prints some
-// messages.
+// Finds the rank of this process in its job before MPI is started, so that only one rank prints
+// some messages.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Whether programs can be started here.
+// Finds out whether programs can be started on this machine.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // Signals that ask a process to stop: SIGINT, SIGTERM, SIGUSR1 and SIGHUP. They either end the
-// process at once, with a line that says what is left behind, or set a flag that the program reads.
+// process at once, with a line about the files that remain, or set a flag that the program reads.
 #pragma once
 
 #include "base/errors/error.hpp"
@@ -13,15 +13,15 @@
 
 namespace rollcall {
 
-/// Which of the signals end the process. A batch system sends a notice (SIGUSR1, SIGHUP) while
-/// there is time left, so work that takes only seconds should be finished. A last call (SIGTERM,
-/// SIGINT) is followed by SIGKILL.
+/// The signals that end the process. A batch system sends a notice (SIGUSR1, SIGHUP) while there is
+/// time left, so work that takes only seconds should be finished. A last call (SIGTERM, SIGINT) is
+/// followed by SIGKILL.
 enum class Ends : std::uint8_t { on_any, on_last_call };
 
 /// From now on the signals that `which` names end the process at once, with exit code 75
 /// (ExitCode::requeue) and the line "rollcall: stopped by SIGTERM: `left`". Only the first of a
-/// launcher's ranks prints the line. The other signals are noted, as by note_stop_signals(). Under
-/// nohup SIGHUP stays ignored. An inherited mask of these signals is undone.
+/// launcher's ranks prints the line. The other signals are noted, as with note_stop_signals().
+/// Under nohup SIGHUP stays ignored. An inherited mask of these signals is undone.
 void end_on_stop_signals(std::string_view left, Ends which = Ends::on_any);
 
 /// Once this file exists, a signal that ends the process prints no line: another process of the job
@@ -42,7 +42,8 @@ void note_stop_signals();
 /// The last signal that was noted, if any.
 std::optional<std::string> stop_signal();
 
-/// When the first signal of each kind came, in seconds of signal_clock_s(); infinity if none came.
+/// The time of the first signal of each kind, in seconds of signal_clock_s(); infinity if there was
+/// none.
 struct SignalTimes {
   double notice_s = std::numeric_limits<double>::infinity();     ///< of SIGUSR1 or SIGHUP
   double last_call_s = std::numeric_limits<double>::infinity();  ///< of SIGTERM or SIGINT

@@ -1,4 +1,4 @@
-// Which functions another thread of this process is in, found by interrupting it with a signal.
+// Finds the functions that another thread of this process is in, by interrupting it with a signal.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace rollcall {
 int own_thread();  ///< the kernel's id of the calling thread
 
 /// Reserves a real-time signal and loads the libraries that unwinding needs, so that no signal
-/// handler has to. Called before the first look; further calls do nothing.
+/// handler has to. Called before the first look. Further calls do nothing.
 void prepare_to_look();
 
 struct ThreadView {

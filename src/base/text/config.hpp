@@ -36,11 +36,11 @@ class ConfigSchema {
             std::vector<std::string> choices = {});
   /// Binds a path for which a list of tables may also be given, as in file = [{path = "a.jsonl",
   /// weight = 2}, "b.jsonl"]. A list is kept in `target` as JSON with sorted keys, and written as
-  /// TOML. Its owner checks what it holds.
+  /// TOML. Its owner checks its content.
   void bind_list(std::string key, std::string* target, std::string meaning);
   enum class Entries { text, typed };
   /// Binds a table whose keys another part of the program knows (`objective.knobs.*`). They are
-  /// collected as text, and that part checks them. Typed entries are kept as TOML writes them,
+  /// collected as text, and the other part checks them. Typed entries are kept as TOML writes them,
   /// which for strings, numbers, booleans and lists of them is JSON too: "1.10" stays a string,
   /// 1.10 a number.
   void bind_table(std::string key, KeyValues* target, std::string meaning,

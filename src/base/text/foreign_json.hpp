@@ -14,7 +14,7 @@ namespace rollcall {
 /// The deepest nesting that is read. Model files need 4, answers and their schemas a little more.
 inline constexpr int kJsonDepth = 64;
 
-/// What one pass over the characters finds, without parsing.
+/// The result of one pass over the characters, without parsing.
 struct JsonOutline {
   std::size_t keys = 0;  ///< keys of all objects if it is JSON: the colons outside strings
   /// Brackets outside strings nest deeper than kJsonDepth; nothing after them is counted.
@@ -50,8 +50,8 @@ std::size_t members_of(const Json& value) {
 /// Parses the text again, so it is meant for text that is known to have one.
 std::string repeated_key(std::string_view text);
 
-/// What is wrong with some text, according to the exception that it caused: "it is empty", "it is
-/// not JSON at byte 7", or the message without the library's number, as in
+/// The fault of some text, according to the exception that it caused: "it is empty", "it is not
+/// JSON at byte 7", or the message without the library's number, as in
 /// "[json.exception.type_error.302] type must be string, but is number". The message of any other
 /// exception is returned as it is.
 std::string fault_of(const std::exception& exception);

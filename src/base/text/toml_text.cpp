@@ -166,8 +166,8 @@ Fault fault_of(const toml::parse_error& error, std::string_view origin, const Li
   return fault;
 }
 
-/// Reads a text once. If that fails, blanks the broken part before the next attempt, or leaves only
-/// the lines above it and notes that the rest is not read.
+/// Makes one attempt to parse the text. If that fails, blanks the broken part before the next
+/// attempt, or leaves only the lines above it and notes that the rest is not read.
 class Attempt {
  public:
   Attempt(std::string& text, std::string_view origin, TomlText& read)

@@ -1,5 +1,5 @@
-// Reads TOML text as tables. Only a broken line itself is skipped if it cannot change the meaning
-// of the others, so that all mistakes in a run file are found at once.
+// Reads TOML text as tables. If a broken line cannot change the meaning of the others, only this
+// line is skipped, so that all mistakes in a run file are found at once.
 #pragma once
 
 #include "base/errors/faults.hpp"
@@ -22,10 +22,11 @@ struct TomlText {
   std::vector<Fault> faults{};
 };
 
-/// Throws ConfigError if the text is longer, or nests deeper, than any that a person writes.
+/// Throws ConfigError if the text is longer, or nests deeper, than a person would write.
 TomlText read_toml(std::string_view text, std::string_view origin);
 
-/// The text as toml++ alone reads it, within the same limits. Throws toml::parse_error.
+/// The text as toml++ reads it without these repairs, within the same limits. Throws
+/// toml::parse_error.
 toml::table parse_toml(std::string_view text, std::string_view origin);
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// Conversations on their way to the thread that runs a command, and answers on their way back.
+// Passes conversations to the thread that runs a command, and answers back.
 #pragma once
 
 #include "environment/answer_queue.hpp"
@@ -33,12 +33,13 @@ class Post {
 
   // For the thread that runs the command:
 
-  /// What is asked, or the id of a conversation that is closed.
+  /// A question, or the id of a conversation that is closed.
   using Item = std::variant<LinesOfTalk, std::string>;
-  /// What came since the last call, in its order; nothing once it is time to end.
+  /// The items that have arrived since the last call, in order; nothing once it is time to end.
   std::optional<std::vector<Item>> collect();
   void deliver(const std::string& id, Answer answer);
-  /// From now on ask() throws this exception, and so do the queues of what waits for an answer.
+  /// From now on ask() throws this exception, and so do the queues of conversations that wait for
+  /// an answer.
   void fail(std::exception_ptr failure);
   /// A file descriptor that is readable after ask(), close() or end(), until it is read.
   int wake_fd() const { return wake_.fd(); }
@@ -47,7 +48,7 @@ class Post {
   void wake() const;
 
   reward::Pipe wake_;  // an eventfd
-  std::mutex mutex_;   // guards all that follow
+  std::mutex mutex_;   // guards all members below
   std::vector<Item> items_;
   std::map<std::string, std::pair<std::uint64_t, AnswerQueue*>> wanted_;  ///< by id
   std::exception_ptr failure_;

@@ -19,15 +19,17 @@ struct CommandListener {
   std::function<void()> answered{};                                           ///< for each answer
 };
 
-/// Up to environment.processes processes, started when they are needed, at most one for each core
-/// at a time, which end with the partner. Conversations whose state is not handed out stay in their
-/// process. Where it fails they go on in another, which gets the reset and the same actions and
-/// must say the same. Throws EnvironmentError where the command cannot be started.
+/// Up to environment.processes processes, which are started when they are needed, at most one for
+/// each core at a time. They end with the partner. Conversations stay in their process if it does
+/// not reveal its state. If the process fails, they continue in a different one, which gets the
+/// reset and the same actions and must give the same answers. Throws EnvironmentError if the
+/// command cannot be started.
 std::unique_ptr<Partner> make_processes(reward::Spawner& spawner, const RunConfig& config,
                                         CommandListener listener = {});
 
-/// The same where environment.sandbox is set: each answer is a run of its own in the sandbox, whose
-/// input are the lines of the conversation up to now, or the last one where it hands out its state.
+/// The same if environment.sandbox is set: each answer is a separate run in the sandbox. Its input
+/// is all lines of the conversation so far, or only the last one if the environment reveals its
+/// state.
 std::unique_ptr<Partner> make_confined(const RunConfig& config);
 
 /// Plays one conversation with actions of no meaning, and throws ConfigError, with what the command

@@ -6,7 +6,7 @@
 
 namespace rollcall::environment {
 
-/// What a step on a map leads to.
+/// The result of a step on a map.
 struct Moved {
   task::Position to;
   bool ends = false;     ///< the conversation
@@ -16,7 +16,7 @@ struct Moved {
 class GridWorld final : public World {
  public:
   using Move = Moved (*)(task::Position from, std::size_t direction, std::uint64_t seed);
-  /// The direction in which an expert moves; nothing where no way leads to the goal.
+  /// The direction in which an expert moves; nothing if there is no path to the goal.
   using Guide = std::optional<std::size_t> (*)(const task::Position& from);
   /// `cells`: the letters of its maps; `move`: its rule.
   GridWorld(const char* cells, Move move, Guide guide)

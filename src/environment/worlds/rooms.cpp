@@ -21,8 +21,8 @@ Moved move(task::Position from, std::size_t direction, std::uint64_t) {
   return {std::move(from), cell == 'G', cell == 'G'};
 }
 
-/// To the key of the first door that is shut, and at last to the goal, through the doors whose keys
-/// are taken.
+/// Guides to the key of the first door that is shut, and finally to the goal, through the doors for
+/// which the key is taken.
 std::optional<std::size_t> guide(const task::Position& from) {
   constexpr std::string_view kKeys = "abcdef";
   std::string passable = ".";

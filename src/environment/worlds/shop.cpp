@@ -54,9 +54,9 @@ class ShopWorld final : public World {
     return {.state = state, .flags = turn_flag::invalid};
   }
 
-  /// Opens the things of the kind that is wished for one after the other, and buys the first that
-  /// is right. The list does not show which of them were open: an opening and a way back take two
-  /// turns, and so the turn says which one is next.
+  /// Opens the things of the wished kind one at a time, and buys the first that is right. The list
+  /// does not show which of them were open: an opening and a way back take two turns, and so the
+  /// turn says which one is next.
   std::optional<std::string> expert_word(const std::string& state,
                                          std::uint32_t turn) const override {
     const auto shop = *task::read_shop(state);

@@ -1,5 +1,5 @@
-// What the built-in worlds share: conversations that begin as their prompts end, and actions of one
-// word.
+// The common base of the built-in worlds: conversations begin with the state at the end of their
+// prompts, and actions are single words.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -11,16 +11,16 @@
 
 namespace rollcall::environment {
 
-/// Throws ConfigError where the run's prompts are not those of `task`.
+/// Throws ConfigError if the run's prompts do not come from `task`.
 void need_task(const RunConfig& config, const char* task);
 
-/// What the policy says beside its closed thoughts, without white space around it. Points into
+/// The policy's text outside its closed thoughts, without surrounding white space. Points into
 /// `action` or into `storage`.
 std::string_view said_in(std::string_view action, std::string& storage);
 /// The same in small letters.
 std::string word_in(std::string_view action);
 
-/// A world whose prompts end with what the policy sees at the start.
+/// A world with prompts that end with the policy's first view of it.
 class World : public Environment {
  public:
   const Traits& traits() const override;
@@ -31,15 +31,15 @@ class World : public Environment {
                                     std::uint32_t turn) const final;
 
  private:
-  /// Nothing for a prompt that is none of this world.
+  /// Nothing if the prompt does not belong to this world.
   virtual std::optional<std::string> first_state(const Prompt& prompt,
                                                  std::uint64_t seed) const = 0;
-  /// What the policy sees in a state; nothing for a text that is no state.
+  /// The policy's view of a state; nothing if the text is not a state.
   virtual std::optional<std::string> seen(const std::string& state) const = 0;
-  /// The answer to an action, without its text. `state` is one in which seen() sees something.
+  /// The answer to an action, without its text. seen() must return something for `state`.
   virtual Answer act(const std::string& state, const std::string& word,
                      std::uint64_t seed) const = 0;
-  /// What an expert says in such a state in turn `turn`; nothing where no action helps.
+  /// The action of an expert in such a state in turn `turn`; nothing if no action helps.
   virtual std::optional<std::string> expert_word(const std::string& state,
                                                  std::uint32_t turn) const = 0;
 };

@@ -1,12 +1,12 @@
-// Advantage action_reward: the outcome against the group, and beside it what a turn was paid for
-// itself.
+// Advantage action_reward: the outcome compared with the group, plus the reward of the turn itself.
 //   A_ik = (o_i - mean_g) / (std_g + adv_eps) + action_weight r_ik for every turn but the last of its
-//   rollout, which has the outcome alone;  o_i: what the rollout was paid at its last turn
+//   rollout, which has only the outcome;  o_i: what the rollout was paid at its last turn
 // Source: MasHost (HRPO), arXiv:2506.08507 (the relative advantage of the whole, and action-wise
-//   rewards for each node and edge; that both are added with one weight is inferred).
+//   rewards for each node and edge; adding both with one weight is inferred).
 // Shapes: column turn/reward [K] -> [N].   Knobs: action_weight, adv_eps.
-// What differs from turn_center: a turn's pay is not compared with other turns', so that a cost is a
-//   cost even where every rollout has it. At action_weight 0 it is group_norm of the outcome.
+// What differs from turn_center: a turn's reward is not compared with the rewards of other turns,
+//   so a cost is a cost even where every rollout has it. At action_weight 0 it is group_norm of the
+//   outcome.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -6,10 +6,10 @@
 // Source: Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm, arXiv:2509.24203
 //   (RED-Drop), and its released code (drop: balance).
 // Shapes: [B] -> [N].   Knobs: none.
-// What differs from group_center: on a hard prompt as many failures are pushed down as successes
-//   are pushed up, each by 1/2, where group_center pushes down all failures a little. Dropped
-//   rollouts stay in the denominators, as in the released code. A group of one keeps its plain
-//   reward.
+// What differs from group_center: on a hard prompt the same number of failures are pushed down as
+//   successes are pushed up, each by 1/2, whereas group_center pushes down all failures a little.
+//   Dropped rollouts stay in the denominators, as in the released code. A group of one keeps its
+//   plain reward.
 #pragma once
 
 #include "base/numbers/differing.hpp"

@@ -10,8 +10,9 @@
 //   adv_eps, accepted_bonus.
 // What differs from group_norm: there is one spread for all groups, so an uneven group is not blown
 //   up. The moments are taken over rollouts with tokens or over tokens, of all groups or only of
-//   those whose rewards differ. The latter are the groups that drop_equal_reward keeps, for papers
-//   whose batch has no others. A group of one keeps its plain reward under baseline group.
+//   groups in which rewards differ. The latter are the groups that drop_equal_reward keeps, for
+//   papers that have no others in the batch. A group of one keeps its plain reward under baseline
+//   group.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -4,7 +4,7 @@
 //   A_it = (R_it - mean(R)) / (std(R) + eps), moments over the step's N policy tokens
 // Source: REINFORCE++, arXiv:2501.03262, section 3 (gamma 1: the reward comes with the last token;
 //   the divergence from the reference is charged token by token). The paper leaves the estimator
-//   open: the spread divides by N, as in OpenRLHF.
+//   open. Here the spread divides by N, as in OpenRLHF.
 // Shapes: [B] rewards -> [N].   Knobs: gamma, adv_eps.
 // What differs from group_norm: there is one baseline and one spread for the whole step, so groups
 //   of one are like any other. Equal rewards give 0 (at gamma 1). Long rollouts weigh more in the

@@ -1,7 +1,7 @@
 // Advantage best_minus_second: only the group's best rollout is moved, by its lead over the second
 // best.
 //   A_i = (r_i - second_g) / (std_g + eps) for the best rollout, 0 for the others; std with n - 1
-// Source: arXiv:2503.19595 as verl's estimator grpo_passk has it (eps 1e-6).
+// Source: arXiv:2503.19595 as implemented in verl's estimator grpo_passk (eps 1e-6).
 // Shapes: [B] -> [N].   Knobs: adv_eps.
 // What differs from group_norm: the advantage is the leave-one-out change of the group's maximum,
 //   so it serves pass@k. Two equally good rollouts give 0. A group of one keeps its plain reward.

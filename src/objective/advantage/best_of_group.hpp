@@ -20,8 +20,8 @@ struct BestOfGroup {
     knobs.reward_use.gates({.when = [] { return true; }, .heard = heard});
   }
 
-  /// [B] the reward in groups with a right answer, and `correct`, which is 0, in others: nothing is
-  /// learnt from the best of wrong answers.
+  /// [B] the reward in groups with a right answer, and `correct`, which is 0, in others, because
+  /// nothing is learnt from the best of several wrong answers.
   static at::Tensor heard(const Step& step) {
     const at::Tensor& correct = step.named(column::correct);
     return at::where(step.shape.over_rollouts(step.shape.group_max(correct)) > 0, step.reward,

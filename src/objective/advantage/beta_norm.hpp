@@ -58,7 +58,7 @@ struct BetaNorm {
     return count > 0 ? sum / count : of(step, step.reward);
   }
 
-  /// [B] mean of the components; the reward where the step carries none.
+  /// [B] mean of the components, or the reward if the step has none.
   static at::Tensor mean_component(const Step& step) {
     at::Tensor sum;
     double count = 0;

@@ -7,11 +7,11 @@
 //   lo <- lo + lr (l - share of S < lo), hi likewise with u: moving quantiles of S
 // Source: RiskPO, arXiv:2510.00911, section 4 (l 0.2, u 0.8, w 1.5, bundles of 5, lr 0.1; released
 //   scripts: no natural baseline, and the division by the spread, norm_adv_by_std_in_grpo). A
-//   bundle of one paper, or whose papers are all alike, divides by 1; the released code divides the
-//   latter by 1e-6.
+//   bundle of one paper, or of papers that are all alike, divides by 1. For the latter the released
+//   code divides by 1e-6.
 // Shapes: [B] -> [N].   Knobs: risk_low, risk_high, risk_weight, risk_rate, bundle_size,
 //   natural_baseline.
-// What differs from group_center: papers with a high score push nothing, and those of the lower
+// What differs from group_center: papers with a high score push nothing, and papers in the lower
 //   tail push most. Random numbers addressed by rollout decide which prompts share a bundle. Groups
 //   without tokens belong to no bundle. Both quantiles start at level * bundle_size.
 #pragma once
@@ -86,7 +86,7 @@ struct BundleRisk {
     return shared;
   }
 
-  /// Standard deviation of a bundle's scores; 1 where there are no two different ones.
+  /// Standard deviation of a bundle's scores; 1 if all are equal.
   static double spread(const std::vector<double>& scores) {
     double mean = 0, square = 0;
     for (const double s : scores) mean += s / double(scores.size());

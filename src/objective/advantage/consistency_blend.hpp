@@ -8,8 +8,8 @@
 //   rho 1.5 in its scripts).
 // Shapes: [B] -> [N].   Knobs: blend_gamma, blend_rho, adv_eps.
 // What differs from group_norm: groups that are all right or all wrong still carry a signal. The
-//   paper blends two losses; blending their advantages is the same wherever neither is clipped.
-//   Groups without tokens do not count among the prompts.
+//   paper blends two losses. Blending their advantages is the same wherever neither loss is
+//   clipped. Groups without tokens do not count among the prompts.
 #pragma once
 
 #include "objective/advantage/group_norm.hpp"

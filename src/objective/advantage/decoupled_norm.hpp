@@ -6,7 +6,7 @@
 //   its TRL trainer.
 // Shapes: [B] columns component/NAME -> [N].   Knobs: adv_eps, component_weights, omit_components.
 // What differs from group_norm: a sum of rewards gives the same advantage to different mixes of
-//   components; here the mixes stay apart. Without component columns the reward is the only
+//   components. Here the mixes stay apart. Without component columns the reward is the only
 //   component. A group of one keeps its plain values. Every verifier of this project fills the
 //   components correct and format, so format counts here as much as correctness, whatever weight
 //   the reward gives it, unless component_weights changes that.

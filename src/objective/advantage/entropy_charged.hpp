@@ -1,7 +1,7 @@
 // Advantage entropy_charged: centred rewards less the rollout's mean entropy.
 //   A_i = r_i - mean_g - entropy_charge * mean_t H_it
-// Source: GTPO, arXiv:2508.03772, section 4 (0.1). The paper leaves A_i open; its code subtracts
-//   the mean and has the division by the spread commented out.
+// Source: GTPO, arXiv:2508.03772, section 4 (0.1). The paper leaves A_i open. Its code subtracts
+//   the mean, and the division by the spread is commented out.
 // Shapes: [B], [N] column old_entropy -> [N].   Knobs: entropy_charge.
 // What differs from group_center: rollouts with a high entropy are pushed down even where all
 //   rewards are equal. The entropy is a number and is not differentiated.

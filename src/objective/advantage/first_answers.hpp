@@ -1,9 +1,10 @@
-// Advantage first_answers: what was written after feedback is measured by what was written without.
+// Advantage first_answers: answers written after feedback are compared with answers written without
+// it.
 //   A_i = r_i - mean of r over the own answers of i's group, refinements and own answers alike
 // Source: RLTF, arXiv:2602.02482 (RLTF-SD: R(y1_i) - mean_j R(y0_j)).
 // Shapes: [B] rewards, column derived [B] -> [N].   Knobs: none.
-// What differs from group_center: refinements, which succeed more often, are not in the mean, so that
-//   an own answer is not pushed down for them, and a refinement is worth what it is better than
+// What differs from group_center: refinements, which succeed more often, are not in the mean, so an
+//   own answer is not pushed down because of them, and a refinement is worth as much as it exceeds
 //   answers without feedback. An own answer that is the only one keeps its plain reward (see
 //   Step::baseline). Without refinements it is group_center.
 #pragma once

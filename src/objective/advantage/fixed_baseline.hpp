@@ -1,11 +1,11 @@
 // Advantage fixed_baseline: rewards minus a constant.
 //   A_i = r_i - baseline
 // Source: Tapered Off-Policy REINFORCE, arXiv:2503.14286: off-policy the baseline sets the share of
-//   good rollouts in the update. For rewards of 0 and 1, a baseline b is the paper's c = 2 b - 1 on
-//   rewards of -1 and 1, at half the size.
+//   good rollouts in the update. For rewards of 0 and 1, a baseline b is the paper's c = 2 b - 1
+//   for rewards of -1 and 1, at half the size.
 // Shapes: [B] rewards -> [N].   Knobs: baseline.
 // What differs from group_center: the rollout is not compared with its group, so a stored rollout
-//   needs no siblings; equal rewards still teach.
+//   needs no siblings, and equal rewards still teach.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -18,7 +18,7 @@ struct FixedBaseline {
 
   void bind(Knobs& knobs) {
     knobs.number("baseline", baseline, {-1e6, 1e6}, "reward that is neither good nor bad");
-    // Half-way between 0 and the largest reward. Another baseline is somebody's choice.
+    // Half-way between 0 and the largest reward. A different baseline is a deliberate choice.
     knobs.reward_use.takes_largest([this] { return baseline == FixedBaseline{}.baseline; },
                                    [this] { return 2.0 * baseline; }, "baseline");
   }

@@ -2,7 +2,7 @@
 //   delta_t = r_t + gamma V_{t+1} - V_t,  A_t = sum_k (gamma lambda)^k delta_{t+k};  target R_t =
 //   V_t + the same sum with value_lambda
 //   V after the last token: 0; truncation extend: V of the last token, for rollouts that a limit
-//   on tokens or turns cut, whose reward is left out
+//   on tokens or turns cut; their reward is left out
 // Source: Schulman et al. 2016, arXiv:1506.02438, eq. 16; lambda = 1 - 1 / (length_alpha T_i) and
 //   the value's own lambda: VAPO, arXiv:2504.05118; extend: EGAE of Truncated PPO,
 //   arXiv:2506.15050.

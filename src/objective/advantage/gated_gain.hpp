@@ -1,14 +1,14 @@
-// Advantage gated_gain: the outcome against the group, and how much the answer to a turn changed what
-// the policy said next, the more of it, the less the outcomes tell.
+// Advantage gated_gain: the outcome compared with the group, plus how much the answer to a turn
+// changed the policy's next turn. The second term weighs more where outcomes differ less.
 //   A_ik = (r_i - mean_g) / (std_g + adv_eps) + gain_weight exp(-var_g / gate_width) z_ik
-//   g_ik = mean over the tokens of turn k+1 of (old - masked), masked: its log-prob where what was
-//   told after turn k is masked;  z: g standardised over the prompt's turns but the last of each
-//   rollout, which have none;  var_g: variance of the outcomes, with n
+//   g_ik = mean over the tokens of turn k+1 of (old - masked), masked: its log-prob where the
+//   environment's answer to turn k is masked;  z: g standardised over the prompt's turns but the
+//   last of each rollout, which have none;  var_g: variance of the outcomes, with n
 // Source: InfoPO, arXiv:2603.00656 (information gain of a turn, gated by the group's variance of
 //   outcomes; the averaging, the form and width of the gate and the weight are inferred).
 // Shapes: [B] rewards, column masked_logprob [N] -> [N].   Knobs: gain_weight, gate_width, adv_eps.
 // What differs from group_norm: where all rollouts fail or all succeed, turns whose answers mattered
-//   still differ from those whose answers did not. What changes nothing has no gain.
+//   still differ from those whose answers did not. An answer that changes nothing has no gain.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -39,7 +39,7 @@ struct GatedGain {
     const at::Tensor said = turns.turn_mean(step.columns.old_logprob -
                                             step.named(column::masked_logprob)),
                      end = turns.ends();
-    // What a turn gained is seen in the next one; the last turns are in no class.
+    // The gain of a turn shows in the next turn, so the last turns are in no class.
     const at::Tensor gain = said.roll(-1).masked_fill(end, 0.0),
                      key = at::where(end, -1 - at::arange(turns.turns),
                                      turns.over_turns(step.shape.group));

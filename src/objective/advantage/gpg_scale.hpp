@@ -1,4 +1,5 @@
-// Advantage gpg_scale: group-centred rewards, made up for the rollouts that teach nothing.
+// Advantage gpg_scale: group-centred rewards, scaled up to compensate for the rollouts that teach
+// nothing.
 //   A_i = (B / (B - M)) (r_i - mean_g) / gpg_norm;  B the step's rollouts with tokens, M those of
 //   groups whose rewards are all equal
 //   gpg_counts rewarded: M are the rollouts with r = 0

@@ -1,12 +1,13 @@
 // Advantage group_norm: rewards standardised within their group.
 //   A_i = (r_i - mean_g) / (std_g + eps)
 // Source: DeepSeekMath, arXiv:2402.03300, section 4.1.2. The paper leaves the estimator of the
-//   spread open: the unbiased one (n - 1) and eps 1e-6 are those of verl. moments_of trained (PODS,
-//   arXiv:2504.13818): mean and spread are those of the rollouts that the scheduler lets train;
-//   finished (Klear-Reasoner, arXiv:2508.07629): of those that no limit on tokens or turns cut.
+//   spread open. The unbiased one (n - 1) and eps 1e-6 are taken from verl. moments_of trained
+//   (PODS, arXiv:2504.13818): mean and spread are taken over the rollouts that the scheduler lets
+//   train; finished (Klear-Reasoner, arXiv:2508.07629): over the rollouts that no limit on tokens
+//   or turns cut.
 // Shapes: [B] rewards -> [N].   Knobs: adv_eps, moments_of.
 // What differs: every group gets unit spread, so rare successes and rare failures weigh most. Equal
-//   rewards give 0; a group of one keeps its plain reward (spread 1, see Step::baseline).
+//   rewards give 0, and a group of one keeps its plain reward (spread 1, see Step::baseline).
 #pragma once
 
 #include "objective/pieces.hpp"

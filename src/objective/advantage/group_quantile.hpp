@@ -1,6 +1,6 @@
 // Advantage group_quantile: rewards minus a quantile of their group.
-//   A_i = (r_i - Q_K) / (std_g + eps), Q_K the smallest reward that at least a share K of the group
-//   does not exceed; std with n - 1
+//   A_i = (r_i - Q_K) / (std_g + eps), Q_K the smallest reward r for which at least a share K of
+//   the group has rewards up to r; std with n - 1
 // Source: Quantile Advantage Estimation (QAE), arXiv:2509.22611, section 3 (K 0.4).
 // Shapes: [B] -> [N].   Knobs: quantile, adv_eps.
 // What differs from group_norm: with 0/1 rewards, prompts with a success rate of at most 1 - K push

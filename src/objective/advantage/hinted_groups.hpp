@@ -1,12 +1,13 @@
-// Advantage hinted_groups: rollouts with help are compared with each other, and so are those
-// without.
-//   A_i = r_i - mean of r over the rollouts of i's group that had help like i, or like i had none
+// Advantage hinted_groups: rollouts with help are compared with each other, and so are rollouts
+// without help.
+//   A_i = r_i - mean of r over the rollouts of i's group that had help if i had it, or had none if
+//   i had none
 // Source: ADHint, arXiv:2512.13095 (separate estimates for rollouts with and without hints).
 // Shapes: [B] rewards, column tier [B] -> [N].   Knobs: none.
 // What differs from group_center: rollouts with help, which succeed more often, do not raise the
-//   baseline of those without, which would be pushed down for it. A rollout that is alone in its
+//   baseline of rollouts without help, which would push these down. A rollout that is alone in its
 //   half keeps its plain reward (see Step::baseline). The paper also weighs the halves by their
-//   relative difficulty, by a formula that could not be read. Without help it is group_center.
+//   relative difficulty, by a formula that could not be obtained. Without help it is group_center.
 #pragma once
 
 #include "objective/pieces.hpp"

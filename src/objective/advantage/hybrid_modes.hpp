@@ -1,19 +1,19 @@
 // Advantage hybrid_modes: the whole rollout is compared within its mode, its first token with the
 // other mode.
 //   A_it = norm(best_i) + [t = 0] mode_alpha norm(win_i)
-//   best_i = 1 where r_i is the best of its mode in the group (and, where two and more of a mode
-//   are all equal, of the whole group)
-//   mode: that of the first token or, where a rollout begins with words of openings.texts, that of
-//   these words; no token of such a rollout has chosen, so the second term is 0
+//   best_i = 1 where r_i is the best of its mode in the group (and, if a mode has two or more
+//   rollouts and all are equal, of the whole group)
+//   mode: the first token decides it or, if a rollout begins with words of openings.texts, these
+//   words do; no token of such a rollout made the choice, so its second term is 0
 //   win_i = 1 where i's mode has the larger mean reward, with mode_margin added for not thinking
 //   norm(x) = (x - mean_g) / (std_g + eps), std with n - 1
 // Source: Think Only When You Need (HGPO), arXiv:2505.14631, section 2.3 (alpha 1, margin 0.2).
 // Shapes: [B], [N] token ids, [B] column opening -> [N].   Knobs: think_token, think_opening,
 //   mode_alpha, mode_margin, adv_eps.
 // What differs from group_norm: the choice of the mode is credited to the one token that chooses. A
-//   mode without rollouts loses. A group of one teaches nothing. In a mode whose answers are all
-//   wrong no rollout is the best while the other mode has a better answer: the paper's argmax
-//   leaves ties open (inferred).
+//   mode without rollouts loses. A group of one teaches nothing. If all answers of a mode are
+//   wrong, no rollout of it is the best while the other mode has a better answer. The paper's
+//   argmax leaves ties open, so this is inferred.
 #pragma once
 
 #include "objective/pieces.hpp"

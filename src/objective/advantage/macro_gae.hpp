@@ -1,9 +1,9 @@
 // Advantage macro_gae: generalised advantage estimation over segments of tokens.
-//   segments, the last token one by itself: fixed: of macro_length tokens;  random: of 1, 2, 3, 5
-//   or 10, each length macro_repeats times in a random order,
-//   what is left being one segment;  perplexity: a new one before each token whose reference
-//   probability is below the token's before it;  r_k, V_k = pooled over the segment's tokens;  gae
-//   over k instead of t:
+//   segments (the last token is one by itself): fixed: of macro_length tokens;  random: of 1, 2, 3,
+//   5 or 10, each length macro_repeats times in a random order,
+//   and the rest is one segment;  perplexity: a new one before each token with a lower reference
+//   probability than the token before it;  r_k, V_k = pooled over the segment's tokens;  gae over k
+//   instead of t:
 //   every token of segment k gets A_k and the target V_k + A_k
 // Source: MA-RLHF, arXiv:2410.02743 (fixed n-grams of 5, lambda 0.95, gamma 1; pooling equal, last
 //   token or 1 / position, random order without repetition and the reference's perplexity as in its
@@ -12,8 +12,8 @@
 // Shapes: [B] rewards, column value [N] -> [N] and value targets [N].   Knobs: gamma, lambda,
 //   macro_border, macro_length, macro_repeats, macro_pool.
 // What differs from gae: credit passes over fewer steps. With fixed segments of length 1 it is gae
-//   to the bit. The paper's third way to cut segments, by a parse of the text, is not offered; the
-//   recipe's row says so under what it lacks.
+//   to the bit. The paper's third way to cut segments, by a parse of the text, is not offered. The
+//   recipe's row lists it as lacking.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,10 +1,10 @@
 // Advantage mean_norm: group-centred rewards over the group's mean reward.
 //   A_i = (r_i - mean_g) / (mean_g + eps)
-// Source: Maximum Likelihood RL (MaxRL), arXiv:2602.02710; eps 1e-6 is the released code's.
+// Source: Maximum Likelihood RL (MaxRL), arXiv:2602.02710; eps 1e-6 as in the released code.
 // Shapes: [B] -> [N].   Knobs: adv_eps.
-// What differs from group_center: with 0/1 rewards the derivative approaches that of log p instead
-//   of p, so rarely solved prompts weigh 1 / p. Rewards are meant to be >= 0; a mean at or below 0
-//   divides by eps. A group of one keeps its plain reward.
+// What differs from group_center: with 0/1 rewards the derivative approaches the derivative of log
+//   p instead of p, so rarely solved prompts weigh 1 / p. Rewards are meant to be >= 0. If the mean
+//   is 0 or below, the divisor is eps. A group of one keeps its plain reward.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -5,13 +5,14 @@
 //   n_i = sum_t (1 - 2 p_it + sum over the vocabulary of p^2), p_it = exp(old_it)
 // Source: Stable Asynchrony (VCPO), arXiv:2602.17616. The squared norm of the rollout's score,
 //   which the paper takes from its gradient, is replaced by n, the sum of the squared norms of the
-//   scores in the logits (column sum_squares): what can be known before the backward pass. The
+//   scores in the logits (column sum_squares), which is known before the backward pass. The
 //   released scripts divide by the spread (grad_baselining_norm_by_std, with n, where it is above
-//   1e-8); their code squares a weight that is in the gradient's norm already.
+//   1e-8); their code squares a weight that the gradient's norm already contains.
 // Shapes: [B] rewards, [N] columns current_logprob, sum_squares -> [N].   Knobs: none.
-// What differs from group_center: rollouts with a large importance weight and uncertain ones weigh
-//   more in the baseline. A group of one keeps its plain reward. Where no rollout has any weight,
-//   the baseline is the mean. w is computed under the policy that the optimizer step starts from.
+// What differs from group_center: rollouts with a large importance weight and uncertain rollouts
+//   weigh more in the baseline. A group of one keeps its plain reward. Where no rollout has any
+//   weight, the baseline is the mean. w is computed under the policy that the optimizer step starts
+//   from.
 // Acts at every update, on the update's rollouts.
 #pragma once
 

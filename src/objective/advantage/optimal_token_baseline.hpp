@@ -1,10 +1,10 @@
-// Advantage optimal_token_baseline: at every place the baseline weighs rollouts by the gradient
-// energy they have gathered up to it.
+// Advantage optimal_token_baseline: at every position the baseline weighs rollouts by the gradient
+// energy that they have accumulated up to it.
 //   b_gt = sum_i r_i W_it / (sum_i W_it + eps) over the rollouts of the group that reach t;  W_it =
 //   sum_{s <= t} (1 - 2 p_is + sum_v p_v^2);  A_it = r_i - b_gt
 // Source: Optimal Token Baseline, arXiv:2602.07078, as in verl (eps 1e-8, zero tail handled).
 // Shapes: [B], [N] column sum_squares -> [N].   Knobs: adv_eps.
-// What differs from group_center: every token has its own baseline, the one of minimal variance.
+// What differs from group_center: every token has its own baseline, which minimises the variance.
 //   Where only one rollout of the group is long enough, b is 0, so a group of one keeps its plain
 //   reward. The energy of a token is at least (1 - p)^2; rounded columns may fall short of that and
 //   are corrected.

@@ -1,8 +1,8 @@
 // Advantage own_group_norm: group_norm over the rollouts that the policy sampled itself.
 //   A_i = (r_i - mean) / (std + eps) with moments over the group's rollouts with expert = 0, std
 //   with n - 1;  0 for expert rollouts
-// Source: CHORD, arXiv:2508.11408, and DYPO, arXiv:2604.08926: expert traces have a loss of their
-//   own and stay out of GRPO's groups.
+// Source: CHORD, arXiv:2508.11408, and DYPO, arXiv:2604.08926: expert traces have their own loss
+//   and stay out of GRPO's groups.
 // Shapes: [B] rewards -> [N].   Knobs: adv_eps.
 // What differs from group_norm: an expert's reward neither raises the baseline nor widens the
 //   spread. Without experts it is the same.

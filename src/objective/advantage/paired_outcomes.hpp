@@ -8,9 +8,9 @@
 //   easy. The weight and the form of o are inferred.
 // Shapes: [B] -> [N].   Knobs: pair_weight, adv_eps.
 // What differs from group_norm: group_norm divides by each group's own spread, which would cancel a
-//   weight of the group, so here the moments are those of the pair. The paper's step is one pair;
-//   the moments of several pairs are taken together. The group itself decides whether its prompt is
-//   hard.
+//   weight of the group, so here the moments are taken over the pair. The paper's step is one pair;
+//   here the moments of several pairs are taken together. The group itself decides whether its
+//   prompt is hard.
 #pragma once
 
 #include "objective/pieces.hpp"

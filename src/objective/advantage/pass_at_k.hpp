@@ -6,8 +6,8 @@
 // Shapes: [B] -> [N].   Knobs: pass_k.
 // What differs from group_norm: k = 1 is group_norm with the population spread. A larger k moves
 //   weight to hard prompts and spares failures of groups that succeed in any case. A success is an
-//   answer that the verifier calls correct. k is at most the group's size; a group of one teaches
-//   nothing.
+//   answer that the verifier calls correct. k is at most the group's size, and a group of one
+//   teaches nothing.
 #pragma once
 
 #include "objective/pieces.hpp"

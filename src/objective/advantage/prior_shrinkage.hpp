@@ -6,7 +6,7 @@
 // Shapes: [B] -> [N].   Knobs: prior_value, reward_low, reward_high.
 // What differs from group_center: with few rollouts the mean is noisy, so a prior (column
 //   predicted, success in [0, 1]) that the mean does not contradict beyond this noise is used
-//   alone. A group of one is like any other.
+//   instead of the mean. A group of one is like any other.
 #pragma once
 
 #include "objective/pieces.hpp"

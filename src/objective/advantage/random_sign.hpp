@@ -1,7 +1,7 @@
-// Advantage random_sign: a control. +1 or -1 for a rollout, whatever it earned.
+// Advantage random_sign: a control: +1 or -1 for a rollout, regardless of its reward.
 //   A_i = +1 where u_i < 1/2, else -1;  u_i addressed by seed, step and rollout
-// Source: none: no method is made of it. scripts/train_recipes runs rows on it, and they must not
-//   learn.
+// Source: none, because no method uses it. scripts/train_recipes runs rows with it, and they must
+//   not learn.
 // Shapes: [B] -> [N].   Knobs: none.
 // What differs: the rewards are not read, so anything that a row still learns has another cause.
 #pragma once

@@ -2,12 +2,12 @@
 // their advantages.
 //   A_it = mean over the turns of i's prompt with the index, state and action of t's turn of
 //   (r_j - mean_g) / (std_g + adv_eps), j the rollout of such a turn
-// Source: SALT, arXiv:2510.20022 (trajectories as a graph; that edges merge by their mean, and that
-//   the index belongs to a step, are inferred from its abstract).
+// Source: SALT, arXiv:2510.20022 (trajectories as a graph; two points are inferred from its
+//   abstract: edges merge by their mean, and the index belongs to a step).
 // Shapes: [B] rewards, columns turn/state and turn/action [K] -> [N].   Knobs: adv_eps.
-// What differs from group_norm: what a success and a failure did alike is pushed neither way, and
-//   what tells them apart keeps the whole advantage. A turn without a state or an action is shared
-//   with none, so that single answers have group_norm.
+// What differs from group_norm: a step that a success and a failure have in common is pushed
+//   neither way, and a step in which they differ keeps the whole advantage. A turn without a state
+//   or an action is not shared, so single answers get group_norm.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,11 +1,11 @@
-// Advantage step_potential: the group's advantage, less of it once the answer has been found, and
-// what each reasoning step gained.
+// Advantage step_potential: the group's advantage, reduced once the answer has been found, plus the
+// gain of each reasoning step.
 //   Phi_k = 1.5 acc_k conf_k + 0.5 acc_k - conf_k after step k;  A_it = f_k A_i + shaping (Phi_k -
 //   Phi_k-1) on the tokens of step k, without the second term on
 //   the first step;  f_k = saturated_share where A_i > 0 and an earlier step had Phi > saturation,
 //   else 1.  A_it = A_i after the last step
-// Source: Step Potential Advantage Estimation, arXiv:2601.03823; Phi, 0.9 and the first step from
-//   its released probe. f and the weight of the gain are inferred.
+// Source: Step Potential Advantage Estimation, arXiv:2601.03823; Phi, 0.9 and the first step are
+//   from its released probe. f and the weight of the gain are inferred.
 // Shapes: [B], [N] columns reasoning_step, probe_accuracy, probe_confidence -> [N].
 // Knobs: adv_eps, moments_of, saturation, saturated_share, shaping.
 // What differs from group_norm: steps that bring the policy nearer to the answer earn more than

@@ -1,14 +1,15 @@
-// Advantage tree_center: what the rollouts that share a stretch were paid, against other stretches
-// of the same depth of the prompt's trees.
+// Advantage tree_center: the reward of the rollouts that share a stretch, compared with other
+// stretches at the same depth of the prompt's trees.
 //   V_n = mean of r_j over the rollouts j that share stretch n;  A_n = (V_n - mean_d) / (std_d +
 //   adv_eps) over the stretches of depth d of the group, with n - 1;  A_it = A_n, over the number of
 //   rollouts that share n where tree_shared is once
-// Source: BranchGRPO, arXiv:2509.06040, whose trees branch between denoising steps; that rollouts
-//   weigh alike is one of its two ways, and the divisor n - 1 is inferred.
+// Source: BranchGRPO, arXiv:2509.06040, where trees branch between denoising steps. Equal weights
+//   for rollouts are one of its two options, and the divisor n - 1 is inferred.
 // Shapes: [B] column::parent, column::fork_token -> [N].   Knobs: tree_shared, adv_eps.
 // What differs from group_norm: a shared stretch is worth what its rollouts earned on average, and
-//   is compared with stretches that lie as deep. A stretch that is alone at its depth has advantage
-//   0. Where no rollout forked, every rollout is one stretch: group_norm, but 0 in a group of one.
+//   is compared with stretches at the same depth. A stretch that is alone at its depth has
+//   advantage 0. If no rollout forked, every rollout is one stretch, which gives group_norm, but 0
+//   in a group of one.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -72,8 +73,8 @@ struct TreeCenter {
     bool is_first = true;                          ///< of these rollouts, `rollout` comes first
   };
 
-  /// The stretches of one depth. The mean never leaves the range of the values, so that equal ones
-  /// have no distance from it.
+  /// The stretches of one depth. The mean never leaves the range of the values, so equal values are
+  /// at distance 0 from it.
   struct Depth {
     double count = 0, sum = 0, least = 0, largest = 0, squares = 0;
     void add(double x) {
@@ -87,7 +88,7 @@ struct TreeCenter {
     }
   };
 
-  /// Which tokens the rollouts of a step have in common.
+  /// The tokens that rollouts of a step have in common.
   class Forest {
    public:
     explicit Forest(const Step& step)
@@ -115,7 +116,8 @@ struct TreeCenter {
         std::vector<std::int64_t> sharing;
         for (auto other = at; other != by_common.end(); ++other)
           sharing.insert(sharing.end(), other->second.begin(), other->second.end());
-        std::sort(sharing.begin(), sharing.end());  // so that V is summed alike for all of them
+        std::sort(sharing.begin(), sharing.end());  // so that V is summed in the same order for all
+                                                    // of them
         double sum = 0;
         for (const std::int64_t j : sharing) sum += reward_.const_data_ptr<double>()[j];
         stretch.sharing = double(sharing.size());
@@ -131,8 +133,8 @@ struct TreeCenter {
     std::int64_t cut(std::int64_t i) const { return cut_.const_data_ptr<std::int64_t>()[i]; }
     std::int64_t length(std::int64_t i) const { return length_.const_data_ptr<std::int64_t>()[i]; }
 
-    /// How many first tokens two rollouts have in common: those that both took over from the
-    /// nearest rollout that they come from.
+    /// The number of leading tokens that two rollouts have in common: the tokens that both took
+    /// over from their nearest common ancestor.
     std::int64_t in_common(std::int64_t one, std::int64_t other) const {
       if (root_[std::size_t(one)] != root_[std::size_t(other)]) return 0;
       std::int64_t common = std::min(length(one), length(other));

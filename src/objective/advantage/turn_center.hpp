@@ -1,21 +1,21 @@
-// Advantage turn_center: what a turn was paid, or returned, against turns like it, beside the
+// Advantage turn_center: the reward or return of a turn compared with similar turns, plus the
 // outcome of its rollout.
 //   A_it = outcome_weight E_i + turn_weight C_k + whole_weight Z_k,  t in turn k of rollout i
 //   x_k = r_k, or G_k = r_k + turn_gamma G_k+1 (turn_of);  C: x of a class of turns of the prompt,
 //   x - m | n/(n-1) (x - m) | (x - m) / (s + adv_eps) (turn_centre), s with n - 1
 //   class (turn_key): turns of the same index, state or kind, all turns of the group, or of the
-//   same last h states: then C = sum_h w_h C_h / sum_h w_h over the h = 1 .. history whose class
-//   has two turns or more, w_h = (h + 1)^history_alpha
+//   same last h states: then C = sum_h w_h C_h / sum_h w_h over those h = 1 .. history for which
+//   the class has two turns or more, w_h = (h + 1)^history_alpha
 //   E: r_i against its group (outcome);  Z: x standardised over all turns of the step
-// Source: state, GiGPO, as are the defaults; history, HGPO; index, Dr. Kernel (leave-one-out),
+// Source: state and the defaults, GiGPO; history, HGPO; index, Dr. Kernel (leave-one-out),
 //   MatchTIR, MAPO and UI-S1 (restarts); kind, RLVMR; group and index with centre_then_return, IGPO
-//   and A2TGPO. Each row's card says what was read of it and what is inferred.
+//   and A2TGPO. Each row's card says what was taken from its paper and what is inferred.
 // Shapes: [K] turn/reward, and turn/state, turn/kind or turn/flags where a setting asks -> [N].
 // Knobs: turn_key, turn_of, turn_gamma, turn_centre, turn_alone, turn_order, turn_spread, outcome,
 //   outcome_weight, turn_weight, whole_weight, history, history_alpha, restarts, adv_eps.
-// What differs from group_center: turns of one rollout have advantages of their own. A class of one
-//   says nothing (turn_alone = itself: its x). State 0 is no state: such a turn is alone. In a step
-//   of single answers every rollout is one turn, which is paid the rollout's reward.
+// What differs from group_center: every turn of a rollout has its own advantage. A class of one
+//   gives 0 (turn_alone = itself: its x). State 0 means no state, and such a turn is alone. In a
+//   step of single answers every rollout is one turn, which gets the rollout's reward.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -93,7 +93,7 @@ struct TurnCenter {
     }
     at::Tensor a = turns.over_turns(outcome_weight * of_rollouts(step)) + turn_weight * c;
     if (whole_weight > 0.0) {
-      // A turn without tokens, as of a rollout that was lost, is compared with none.
+      // A turn without tokens, such as a turn of a lost rollout, is not compared with other turns.
       const at::Tensor whole =
           at::where(turns.length > 0, at::zeros_like(turns.index), -1 - at::arange(turns.turns));
       a = a + whole_weight * turns.centred(x, whole, TurnShape::Centre::standard, alone, eps);
@@ -116,7 +116,7 @@ struct TurnCenter {
     return centred / at::where(several, step.spread() + eps, 1.0);
   }
 
-  /// [K] int64, the state of each turn; where there is none, a number of the turn's own.
+  /// [K] int64, the state of each turn, or a unique number if the turn has no state.
   static at::Tensor states(const Step& step) {
     const at::Tensor state = step.turns.numbers(step.named(column::turn_state));
     return at::where(state > 0, state, -1 - at::arange(step.turns.turns));
@@ -140,8 +140,8 @@ struct TurnCenter {
     at::Tensor same = TurnShape::paired(turns.over_turns(step.shape.group), state),
                sum = at::zeros_like(x), weights = at::zeros_like(x);
     for (int h = 1; h <= int(history); ++h) {
-      // What ended with the turn before was the same, and the state is: h states are. A turn with
-      // fewer behind it has a number of its own.
+      // If the h - 1 states up to the turn before are equal and this state is too, h states are
+      // equal. A turn with fewer earlier turns has a unique number.
       if (h > 1)
         same = at::where(turns.index >= h - 1, TurnShape::paired(same.roll(1), state), own);
       const double weight = std::pow(h + 1.0, history_alpha);
@@ -152,7 +152,7 @@ struct TurnCenter {
                      alone == TurnShape::Alone::itself ? x : at::zeros_like(x));
   }
 
-  /// [K] 1 where another turn has the same number, else 0
+  /// [K] 1 if a different turn has the same number, else 0
   static at::Tensor in_company(const at::Tensor& numbers) {
     const at::Tensor flat = numbers.contiguous(), company = at::zeros({flat.numel()}, at::kDouble);
     const auto* of_turn = flat.const_data_ptr<std::int64_t>();

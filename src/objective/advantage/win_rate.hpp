@@ -2,7 +2,7 @@
 //   A_i = mean_j (1 if r_i > r_j, 1/2 if equal, 0 if less) - 1/2, over all rollouts of the group, i
 //   among them
 // Source: Self-Play Preference Optimization, arXiv:2405.00675, section 4: the win rate against the
-//   policy, estimated on all K samples; its code counts the tie of a sample with itself as well.
+//   policy, estimated on all K samples; its code also counts the tie of a sample with itself.
 // Shapes: [B] rewards -> [N].   Knobs: none.
 // What differs: only the order of the rewards counts. Equal rewards give 0, and a group of one
 //   gives 0.

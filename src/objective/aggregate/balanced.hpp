@@ -1,5 +1,5 @@
-// Aggregate balanced: token means of rewarded and of punished answers apart, weighed by the number
-// of these answers; then over prompts.
+// Aggregate balanced: separate token means of rewarded and of punished answers, weighted by the
+// number of these answers, then averaged over prompts.
 //   loss = sum_p (sum_s (n_ps / n_p) (sum_{i in s, t} L_it / sum_{i in s} T_i)) / P, s the sign of
 //   the rollout's mean advantage: +, -, 0
 // Source: Balanced Aggregation, arXiv:2605.04077. Answers of advantage 0 form a third side, so that

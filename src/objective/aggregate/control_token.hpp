@@ -3,8 +3,8 @@
 //   of the step
 // Source: Thinkless (DeGRPO), arXiv:2505.13379, eq. 7 (alpha 0.001).
 // Shapes: [N] -> [N] coefficients.   Knobs: control_alpha.
-// What differs from token-mean: the token that chooses the mode has a weight of its own, which
-//   neither the length of the answer nor the number of other tokens changes.
+// What differs from token-mean: the token that chooses the mode has its own weight, which depends
+//   neither on the length of the answer nor on the number of other tokens.
 #pragma once
 
 #include "objective/pieces.hpp"

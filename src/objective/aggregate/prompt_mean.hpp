@@ -3,7 +3,7 @@
 // Source: DAPO, arXiv:2503.14476, eq. 8, as printed; prompt-level averaging of ScaleRL,
 //   arXiv:2510.13786. P counts prompts with a trained token.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
-// What differs: every prompt has the same weight, whatever its number of rollouts. This is the
+// What differs: every prompt has the same weight, regardless of its number of rollouts. This is the
 //   aggregate for groups of different sizes.
 #pragma once
 

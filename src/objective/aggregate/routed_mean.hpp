@@ -7,8 +7,8 @@
 //   mean over the prompts that were routed to it.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
 // What differs from kind-mean: a rollout that has no part in its prompt's loss counts neither in a
-//   denominator nor in a regularizer. Mixed prompts are those of the rollouts with a trained token;
-//   an expert is imitated where none of all own rollouts is right.
+//   denominator nor in a regularizer. Only rollouts with a trained token decide whether a prompt is
+//   mixed. An expert is imitated if none of all own rollouts is right.
 #pragma once
 
 #include "objective/groups.hpp"

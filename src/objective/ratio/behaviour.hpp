@@ -4,9 +4,9 @@
 // Source: importance sampling; verl's rollout correction in bypass mode ("the sampler is the old
 //   policy"); product as in TOPR, arXiv:2503.14286.
 // Shapes: [M] -> [M].   Knobs: behaviour_scope.
-// What differs from token: the old policy is not needed, so no second forward pass is, and the
-//   interval of a clip is around the sampling policy. With product, a surrogate that differentiates
-//   the ratio pushes each token by the whole rollout.
+// What differs from token: the old policy is not needed, and neither is a second forward pass. The
+//   interval of a clip is centred on the sampling policy. With product, a surrogate that
+//   differentiates the ratio pushes each token by the whole rollout.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -2,8 +2,8 @@
 //   w_it = rho_it sg(min_{j < t} rho_ij), w_i0 = rho_i0;  rho_it = exp(lp_it - rollout_it);
 //   log-ratios within +-20
 // Source: A Step Back: Prefix Importance Ratio Stabilizes Policy Optimization (MinPRO),
-//   arXiv:2601.22718. That the minimum is frozen is inferred: otherwise a token would be pushed for
-//   what follows it.
+//   arXiv:2601.22718. The minimum is frozen, which is inferred: otherwise a token would be pushed
+//   because of the tokens that follow it.
 // Shapes: [M] -> [M].   Knobs: none.
 // What differs from token: it takes the place of the product of all ratios so far, which grows or
 //   vanishes with the length. One unlikely token reduces the ratio of all tokens after it.

@@ -1,13 +1,13 @@
-// Regularizer adaptive_entropy: an entropy bonus that is on only while the entropy is low, with the
-// coefficient that a controller has left.
+// Regularizer adaptive_entropy: an entropy bonus that is on only while the entropy is low, with a
+// coefficient that a controller sets.
 //   loss -= c [mean entropy of the step <= target] H_it;  c and target: statistics entropy_coef and
 //   entropy_target, set by reward entropy_controller
 // Source: Skywork-OR1, arXiv:2505.22312, section on adaptive entropy control: alpha_k = c_k 1{e_k
 //   <= target}.
 // Shapes: entropy [M] -> [M].   Knobs: none.
-// What differs from entropy: the coefficient is a state of the run, what the steps before have
-//   left. It is 0 without the controller, and in the controller's first step. The step's entropy
-//   decides whether the bonus is on in this step. It is that of the policy that sampled the step
+// What differs from entropy: the coefficient is a state of the run that earlier steps have set. It
+//   is 0 without the controller, and in the controller's first step. The step's entropy decides
+//   whether the bonus is on in this step. It is the entropy of the policy that sampled the step
 //   (column old_entropy), over all its rollouts, so every update of the step takes the same
 //   decision.
 #pragma once

@@ -3,7 +3,7 @@
 //   loss -= band_coef (H_it - band_smooth c_it);  c_it = band_charge where H_it is not within
 //   band_low m .. band_high m, else 0
 //   m: the statistic entropy_history, left by earlier steps (reward entropy_history), in
-//   conversations that of the token's turn; what has no history is not charged
+//   conversations the history of the token's turn; tokens without a history are not charged
 // Source: EPO, arXiv:2509.22576, and its released trainer (0.001, 1, 0.1, band 0.8 to 1.2; its
 //   scripts: 0.5 to 1.5).
 // Shapes: entropy [M] -> [M].   Knobs: band_coef, band_smooth, band_charge, band_low, band_high.
@@ -49,7 +49,8 @@ struct EntropyBand {
   }
 
  private:
-  /// [K] the history of each turn's index; NaN, from which nothing is away, where there is none
+  /// [K] the history of each turn's index, or NaN if there is none. Every comparison with NaN is
+  /// false, so no token is charged.
   static at::Tensor histories(const Step& step) {
     std::vector<double> means;
     const auto most = step.turns.index.max().item<std::int64_t>() + 1;

@@ -13,8 +13,8 @@
 //   kl_correction.
 // What differs from none: pulls towards the anchor: `old`, the policy at the start of the update
 //   (zero before its first optimizer step), `reference`, the column reference_logprob, or
-//   `rollout`, the policy that sampled. Plain k1 is refused: its derivative in lp is 1 whatever the
-//   anchor.
+//   `rollout`, the policy that sampled. Plain k1 is refused, because its derivative in lp is 1 for
+//   every anchor.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,5 +1,5 @@
-// Regularizer kl_cov: the tokens whose log-probability and advantage go together most are held at
-// the old policy.
+// Regularizer kl_cov: the tokens with the largest covariance of log-probability and advantage are
+// held at the old policy.
 //   loss += kl_cov_coef * |lp - old| for the max(1, floor(kl_cov_share N)) tokens of largest cov;
 //   cov_it = (A_it - mean A)(current_it - mean current)
 // Source: The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models,

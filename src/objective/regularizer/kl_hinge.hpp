@@ -1,5 +1,5 @@
-// Regularizer kl_hinge: the divergence from the sampling policy costs nothing up to a bound, then
-// ever more.
+// Regularizer kl_hinge: the divergence from the sampling policy costs nothing up to a bound, and
+// more and more beyond it.
 //   loss += c (old - lp) P T_p / N,  c = beta max(D - delta, 0), frozen;  D = mean over the step's
 //   N trained tokens of old - current (column
 //   current_logprob);  P prompts, T_p tokens of the token's prompt: under aggregate prompt-mean
@@ -9,7 +9,7 @@
 // Shapes: [M] -> [M].   Knobs: hinge_beta, hinge_delta.
 // What differs from kl: it is the forward divergence, whose estimate old - lp has the right
 //   derivative on the sampler's tokens. c is computed from the whole step, so it does not depend on
-//   the micro-batch. Only the derivative is that of the hinge; the value that is reported is c
+//   the micro-batch. Only the derivative belongs to the hinge. The value that is reported is c
 //   times the divergence. Log-ratios are within +-20.
 #pragma once
 

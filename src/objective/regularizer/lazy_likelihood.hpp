@@ -1,5 +1,5 @@
-// Regularizer lazy_likelihood: rollouts that should not lose likelihood are held where they have
-// lost some.
+// Regularizer lazy_likelihood: rollouts that should not lose likelihood are pulled back once they
+// have lost some.
 //   loss += lazy_coef gate_i max(old_it - lp_it, 0) where A_it >= 0;  gate_i = 1 if sum_t (old_it -
 //   lp_it) > lazy_threshold, else 0, frozen
 // Source: LLDS, arXiv:2512.04220 (coefficient 0.2, threshold 0); a single-turn response is one

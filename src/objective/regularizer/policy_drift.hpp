@@ -1,12 +1,13 @@
-// Regularizer policy_drift: the divergence of the old policy from the current one, its pull capped.
+// Regularizer policy_drift: the divergence of the old policy from the current one, with a capped
+// pull.
 //   d = lp - old, rho = exp(d), c = drift_cap:  loss += drift_coef * (rho - 1 - d) up to rho = 1 +
 //   c, beyond it straight on with slope c,
 //   so that the derivative in lp is drift_coef * min(rho - 1, c)
 // Source: CPGD, arXiv:2505.12504, sections 4.1 and 4.3 (loss sg(min(rho - 1, c)) lp, of which this
 //   is the integral); siiRL's code: c 2, coefficient 0.001.
 // Shapes: [M] -> [M].   Knobs: drift_coef, drift_cap.
-// What differs from kl with k3 and anchor old: k3 there estimates the divergence of the current
-//   policy from the old one, whose derivative is 1 - 1 / rho.
+// What differs from kl with k3 and anchor old: there k3 estimates the divergence of the current
+//   policy from the old one, and its derivative is 1 - 1 / rho.
 #pragma once
 
 #include "objective/pieces.hpp"

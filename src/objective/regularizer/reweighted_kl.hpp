@@ -4,9 +4,9 @@
 //   reweighted_coef (u log u - u + 1)
 //   phi = phi_high where r_i is above 1/2, else phi_low
 // Source: RAPO, arXiv:2510.03865: forward divergence to pi_ref^phi(r) / Z, phi increasing. The
-//   paper writes Z for whole answers, whose sum over all answers nobody can form; here each token's
-//   distribution is normalised, that is the reference at 1 / phi of the temperature. Coefficient
-//   and phi are this table's.
+//   paper writes Z for whole answers, but the sum over all answers cannot be computed. Here each
+//   token's distribution is normalised, which is the reference at 1 / phi of the temperature.
+//   Coefficient and phi were chosen for this table.
 // Shapes: column reference_logprob/PHI [N], [M] -> [M].   Knobs: reweighted_coef, phi_low,
 //   phi_high.
 // What differs from kl: the penalty for tokens that the reference finds unlikely stays small, so

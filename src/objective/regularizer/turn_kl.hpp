@@ -1,10 +1,11 @@
-// Regularizer turn_kl: the divergence from the reference, with a weight of its own for the first
+// Regularizer turn_kl: the divergence from the reference, with a separate weight for the first
 // turn.
 //   loss += c_k (exp(d) - d - 1), d = reference - lp;  c_0 = turn_kl_first, c_k = turn_kl_coef for
 //   k > 0, k the turn of the token in its rollout
 //   d is held within +-20 and the estimate at most at 10; beyond these bounds there is no derivative
 // Source: SCoRe, arXiv:2409.12917, section 4: its stage I holds the first attempt near the base
-//   model by 0.1, its stage II has 0.01 on both. The numbers are recalled and not read.
+//   model by 0.1, its stage II has 0.01 on both. The numbers are from memory and were not checked
+//   against the paper.
 // Shapes: column reference_logprob [N] -> [M].   Knobs: turn_kl_first, turn_kl_coef.
 // What differs from kl: the first attempt cannot be changed to make the second look like a gain. A
 //   rollout of one turn has the weight of the first.

@@ -1,13 +1,13 @@
 // Reward answer_share: instead of a verifier's reward, an answer earns the share of the group that
 // gave it, minus the group's disagreement.
-//   r_i = p(a_i) - share_entropy H(p) / ln M;  p the answers' shares in the group, M how many
-//   different ones there are; one answer: H = 0
+//   r_i = p(a_i) - share_entropy H(p) / ln M;  p the answers' shares in the group, M the number of
+//   different answers; one answer: H = 0
 // Source: TTRV, arXiv:2510.06783, and its released reward (0.75 of the normalised entropy).
 // Shapes: column answer [B] -> [B].   Knobs: share_entropy.
 // What differs: the verifier's reward is not read, so it trains on prompts without a solution. The
-//   entropy is one number per group: a baseline of the group cancels it, so it counts only across
-//   groups. Where the majority is wrong, it trains towards a wrong answer; component `correct`
-//   shows this.
+//   entropy is one number per group. A baseline of the group cancels it, so it counts only across
+//   groups. If the majority is wrong, it trains towards a wrong answer, which component `correct`
+//   shows.
 #pragma once
 
 #include "objective/answers.hpp"

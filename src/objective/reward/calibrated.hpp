@@ -4,8 +4,8 @@
 // Source: The Perfect Blend (CGPO), arXiv:2409.20370 (calibrated reward).
 // Shapes: [B] -> [B].   Knobs: reference_reward.
 // What differs from the plain reward: prompts are on one scale. The paper scores the reference
-//   answer by its reward model; a verifier's reference answer is right, so its reward is one number
-//   for all prompts: 1, or 1 + task.format_weight where form counts.
+//   answer with its reward model. A verifier's reference answer is right, so its reward is one
+//   number for all prompts: 1, or 1 + task.format_weight if form counts.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -3,18 +3,18 @@
 //   conditional: the sum where the answer is correct, else 0
 //   min: min_k w_k c_ki;  cautious: mean_k w_k c_ki - variance_lambda var_k w_k c_ki, the variance
 //   with n - 1;  both over the k with w_k != 0
-// Source: sum: RL-Struct, arXiv:2512.00319; mean over a checklist: ACE-RL, arXiv:2509.04903. From
-//   their descriptions; weights were not found, here all 1. product and conditional are the other
-//   common ways to combine, this project's forms. min and cautious: WCO and UWO of an ensemble of
-//   scorers, arXiv:2310.02743 (lambda 0.1 for PPO, 0.5 for best-of-n).
+// Source: sum: RL-Struct, arXiv:2512.00319; mean over a checklist: ACE-RL, arXiv:2509.04903. Both
+//   are taken from descriptions. Their weights were not found; here all are 1. product and
+//   conditional are other common combinations, in this project's form. min and cautious: WCO and
+//   UWO of an ensemble of scorers, arXiv:2310.02743 (lambda 0.1 for PPO, 0.5 for best-of-n).
 // Shapes: [B] columns component/NAME -> [B].   Knobs: combine, component_weights, omit_components,
 //   variance_lambda.
-// What differs: it replaces the verifier's own sum. In a product any component of 0 takes all;
-//   conditional pays the rest to correct answers alone, so that nothing can be earned in place of
-//   correctness; under min and cautious one scorer that is fooled pays nothing. In a conversation
-//   what single turns were paid counts under sum and mean alone; else the reward counts whole at the
-//   last turn, because what was added up turn by turn would be earned in its place. Without
-//   component columns the reward stays.
+// What differs: it replaces the verifier's own sum. In a product any component of 0 makes the
+//   reward 0. conditional pays the rest only to correct answers, so nothing can be earned in place
+//   of correctness. Under min and cautious one scorer that is fooled pays nothing. In a
+//   conversation the rewards of single turns count only under sum and mean. Otherwise the whole
+//   reward counts at the last turn, because rewards added turn by turn would be earned instead of
+//   it. Without component columns the reward stays.
 #pragma once
 
 #include "objective/components.hpp"

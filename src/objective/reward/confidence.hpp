@@ -6,8 +6,8 @@
 //   From its description.
 // Shapes: column old_entropy [N] -> [B].   Knobs: confidence_weight.
 // What differs from weight entropy_shaping and regularizer entropy: entropy is the reward itself,
-//   and less of it is better. Where the policy is sure of a wrong answer, it trains towards that
-//   answer; component `correct` shows this.
+//   and less of it is better. If the policy is sure of a wrong answer, it trains towards that
+//   answer, which component `correct` shows.
 #pragma once
 
 #include "objective/pieces.hpp"

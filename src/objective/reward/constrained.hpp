@@ -2,8 +2,8 @@
 //   r_i = 0 where a column component/NAME is <= 0 for rollout i; else unchanged
 // Source: The Perfect Blend (CGPO), arXiv:2409.20370 (constrained reward of CRPG).
 // Shapes: [B] -> [B].   Knobs: none.
-// All components are constraints, also those that every verifier fills: in the paper, too, a right
-// answer and the form asked for are among the constraints.
+// All components are constraints, including the components that every verifier fills. In the paper,
+// too, a right answer and the required form are among the constraints.
 // What differs from a weighted sum of components: a violation cannot be bought back by a high score
 //   elsewhere. Without such columns it does nothing.
 #pragma once

@@ -1,12 +1,11 @@
 // Reward contrast: a behaviour is paid where it helps in the group, and charged where it harms.
 //   r_i += m_g contrast_weight [rollout i contains behaviour_token];  m_g = +1 where the mean of
 //   correct on the side of the behaviour is above that of the others by more than
-//   contrast_margin, -1 where below, else 0; 0 too where one of the sides is empty. A rollout
-//   that was given a text of openings.texts is on the side that it was told, which is that of the
-//   behaviour for the text behaviour_opening; another on that of what it does.
-// Source: GeometryZero (GCPO), arXiv:2506.07160: its groups are told, what is paid is the use.
-//   From its description: margin (0.1 as in the catalogue's example) and weight (0.5) are this
-//   project's.
+//   contrast_margin, -1 where below, else 0; 0 too where one of the sides is empty. A rollout that
+//   was given a text of openings.texts is on the side of its text, and the text behaviour_opening
+//   is on the side of the behaviour. A rollout without a text is on the side of its own choice.
+// Source: GeometryZero (GCPO), arXiv:2506.07160: its groups are told, and the use is paid. From its
+//   description: margin (0.1 as in the catalogue's example) and weight (0.5) are this project's.
 // Shapes: [N] tokens, [B] columns correct and opening -> [B].   Knobs: behaviour_token,
 //   behaviour_opening, contrast_weight, contrast_margin.
 // What differs from mode_reward: no behaviour is preferred in itself. Without openings the policy

@@ -1,12 +1,12 @@
-// Reward cosine_length: correct answers earn more the shorter they are, wrong ones lose more.
+// Reward cosine_length: shorter correct answers earn more, and shorter wrong answers lose more.
 //   r_i = end + (start - end) (1 + cos(pi T_i / H)) / 2, start and end by correctness: 2 and 1, or
 //   -10 and 0; cut off: -10
 // Source: Demystifying Long Chain-of-Thought Reasoning, arXiv:2502.03373 (cosine reward), with the
 //   values of its released scripts for section 4.2.
 // Shapes: [B] column correct -> [B].   Knobs: right_short, right_long, wrong_short, wrong_long,
 //   cut_reward.
-// What differs: it replaces the reward. Where the policy fails it is trained to think longer, where
-//   it succeeds to be brief.
+// What differs: it replaces the reward. The policy is trained to think longer where it fails, and
+//   to be brief where it succeeds.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,13 +1,14 @@
-// Reward coverage: a turn earns for the state that it reached first, and nothing for one that the
-// conversation has seen.
-//   r_ik = coverage_weight where the state after turn k is none of those before, else 0;  they sum
-//   to F(S_i) - F(s_i0) with F(S) = coverage_weight |S|
+// Reward coverage: a turn earns for reaching a new state, and nothing for a state that the
+// conversation has already visited.
+//   r_ik = coverage_weight where the state after turn k is new in the conversation, else 0;  they
+//   sum to F(S_i) - F(s_i0) with F(S) = coverage_weight |S|
 // Source: Submodular Reinforcement Learning (SubPO), arXiv:2307.13372, theorem 1: the marginal gains
 //   F(S + s) - F(S) of a monotone submodular F along a trajectory take the place of the reward; F
 //   counts visited states here.
 // Shapes: columns turn/state, turn/next_state [K] -> [B] and [K].   Knobs: coverage_weight.
-// What differs: it replaces the reward, and pays turns: to visit a state again earns nothing, where a
-//   sum of rewards by state would pay each visit. A turn whose next state is unknown earns nothing.
+// What differs: it replaces the reward and pays turns. Visiting a state again earns nothing,
+//   whereas a sum of rewards by state would pay each visit. A turn whose next state is unknown
+//   earns nothing.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -5,7 +5,7 @@
 //   the share of a half are this project's.
 // Shapes: [N] tokens, [B] -> [B].   Knobs: degenerate_reward, degenerate_n, degenerate_share.
 // What differs from repetition and overlong: there is no slope, and the verifier's reward is lost.
-//   Tokens do not show whether a text is garbled; a verifier's component can, under reward
+//   Tokens do not show whether a text is garbled. A verifier's component can show it, with reward
 //   constrained.
 #pragma once
 

@@ -1,5 +1,4 @@
-// Reward difficulty_scale: rewards of hard prompts count more, before they are compared with
-// anything.
+// Reward difficulty_scale: rewards of hard prompts are scaled up before any comparison.
 //   r'_i = r_i (1 + hard_gain h) (1 + gap_gain d);  h = 1 - tracked success of the prompt;  d =
 //   max(0, reference_reward - mean_g r)
 // Source: GRPO-S of Inverse RL with Dynamic Reward Scaling, arXiv:2503.18991: a factor by the
@@ -8,8 +7,8 @@
 //   texts, and the factor is inferred.
 // Shapes: [B] -> [B]; columns prior [B].   Knobs: hard_gain, gap_gain, reference_reward.
 // What differs from the scheduler's weight of a group: it acts before normalisation. An advantage
-//   that divides by the group's own spread cancels it; one that divides by a spread of the step
-//   does not. At gains of 0 the reward stays the same to the bit.
+//   that divides by the group's own spread cancels it. An advantage that divides by a spread of the
+//   step does not. At gains of 0 the reward stays the same to the bit.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -3,8 +3,8 @@
 //   c += entropy_step where the step's mean entropy is below entropy_goal, c -= entropy_step where
 //   it is above;
 //   c starts at entropy_start and stays within 0 and entropy_most
-// Source: Skywork-OR1, arXiv:2505.22312; goal 0.2, step 1e-4, most 0.005 and start 0 are those of
-//   its released scripts.
+// Source: Skywork-OR1, arXiv:2505.22312; goal 0.2, step 1e-4, most 0.005 and start 0 are from its
+//   released scripts.
 // Shapes: none change.   Knobs: entropy_goal, entropy_step, entropy_start, entropy_most.
 // What differs from none: the next step's adaptive_entropy finds the new coefficient and the goal
 //   in the statistics entropy_coef and entropy_target.

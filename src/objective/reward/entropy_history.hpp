@@ -1,8 +1,9 @@
 // Reward entropy_history: leaves the rewards alone and remembers the mean entropy of all steps so
-// far, of each turn of a conversation by itself, for regularizer entropy_band.
+// far, separately for each turn of a conversation, for regularizer entropy_band.
 //   m += (h - m) / k at the k-th step, h the mean over its tokens of the entropy where they were
-//   sampled; statistics entropy_history (m), entropy_steps (k). In conversations h is that of the
-//   turns of one index, and those after the first have entropy_history/INDEX, entropy_steps/INDEX
+//   sampled; statistics entropy_history (m), entropy_steps (k). In conversations h is taken over
+//   the turns of one index, and turns after the first have entropy_history/INDEX,
+//   entropy_steps/INDEX
 // Source: EPO, arXiv:2509.22576, and its released trainer: the mean over all epochs so far of a
 //   turn's entropy. An answer is one turn.
 // Shapes: none change.   Knobs: none.

@@ -1,4 +1,4 @@
-// Reward few_calls: a right answer earns most where it took no more calls than it needs.
+// Reward few_calls: a right answer earns most if it made only the calls that it needs.
 //   r_i = calls_alpha u_i for a correct rollout, else 0;  m: calls of rollout i, n: fewest calls of
 //   a correct rollout of its group
 //   u = 1 where m = n = 0;  cos(m pi / (2 m + calls_smooth)) where n = 0;  else sin(f pi / (2 n)),
@@ -8,8 +8,8 @@
 //   calls_against = none.
 // Shapes: columns turn/kind [K], correct [B] -> [B].   Knobs: calls_alpha, calls_smooth, calls_kind,
 //   calls_against.
-// What differs: it replaces the reward. A wrong answer earns nothing, however few its calls, so that
-//   not to call cannot pay by itself. A call is a turn of the kind calls_kind.
+// What differs: it replaces the reward. A wrong answer earns nothing even with few calls, so
+//   avoiding calls cannot pay by itself. A call is a turn of the kind calls_kind.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -3,9 +3,9 @@
 //   1
 // Source: FAPO, arXiv:2510.22543 (rule reward +1 or -1, penalty 1).
 // Shapes: [B] columns correct, component/sound -> [B].   Knobs: flaw_penalty.
-// What differs: in a group that mostly fails, a flawed success has a positive advantage, in a group
-//   that mostly succeeds a negative one. It is first a stepping stone and later a mistake, without
-//   a schedule. Either [judge] or a command may find the flaws and fill component/sound.
+// What differs: a flawed success has a positive advantage in a group that mostly fails, and a
+//   negative one in a group that mostly succeeds. It is first a stepping stone and later a mistake,
+//   without a schedule. Either [judge] or a command may find the flaws and fill component/sound.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,14 +1,14 @@
-// Reward gradient_novelty: an answer gains by how little it would change the policy in the
+// Reward gradient_novelty: an answer gains more the less it would change the policy in the
 // directions of its group's other answers.
-//   r = +-1 by the verdict; S_ij the cosine between the gradients of two answers by the states that
-//   the head reads; w_ij = exp(r_j) / sum_{k != i} exp(r_k);
+//   r = +-1 by the verdict; S_ij the cosine between the gradients of two answers with respect to
+//   the states that the head reads; w_ij = exp(r_j) / sum_{k != i} exp(r_k);
 //   nu_i = max(1 - sum_{j != i} w_ij S_ij^2, 0); nubar_i = (nu_i - min_g nu) / (max_g nu - min_g
 //   nu), 0 where they are equal
 //   spared: r_i = r (1 + novelty_lambda r nubar_i);  punished: r_i = r (1 + novelty_lambda
 //   nubar_i);  within +-novelty_limit
 // Source: G2RL, arXiv:2512.15687. Its formula is `spared`, which equals r + lambda nubar; its text
-//   has novel mistakes punished more, which is `punished`. lambda is not in what could be read: 1
-//   is this project's.
+//   punishes novel mistakes more, which is `punished`. lambda was not found in the sources at hand;
+//   1 is this project's choice.
 // Shapes: [B] column correct, column gradient_cosine -> [B].   Knobs: novelty_lambda,
 //   novelty_limit, novel_mistakes, novelty_control.
 // What differs from weight novelty: gradients are compared instead of likelihoods, and mistakes are

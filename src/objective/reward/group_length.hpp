@@ -1,5 +1,5 @@
-// Reward group_length: among a group's answers, shorter is better, between its shortest and its
-// longest.
+// Reward group_length: shorter answers are better, measured between the shortest and the longest
+// answer of the group.
 //   l_i = 1/2 - (T_i - min_g T) / (max_g T - min_g T), 0 where all are equally long;  correct: r_i
 //   += w l_i, wrong: r_i += w min(0, l_i)
 //   w = group_length_weight, from the share group_length_from of training on
@@ -7,7 +7,8 @@
 //   Weight and start were not found: 1/2 and 1/2 are inferred.
 // Shapes: [B] column correct -> [B].   Knobs: group_length_weight, group_length_from.
 // What differs from overlong: the length is measured within the group, not against the limit. A
-//   short wrong answer gains nothing, a long one loses. Rollouts without tokens are not measured.
+//   short wrong answer gains nothing, and a long one loses. Rollouts without tokens are not
+//   measured.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,5 +1,5 @@
-// Reward history_length: shorter than the prompt's shortest correct answer so far is better, longer
-// is worse.
+// Reward history_length: an answer gains if it is shorter than the prompt's shortest correct answer
+// so far, and loses if it is longer.
 //   c_i = cos(min(T_i / h, 2) pi / 2), 0 while h is unset;  correct: r_i += w max(floor, c_i);
 //   wrong: r_i += w min(0, c_i)
 // Source: HAPO, arXiv:2505.11225, section 3 (cosine form, w 1, floor -0.7).

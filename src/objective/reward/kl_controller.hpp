@@ -7,10 +7,11 @@
 // Source: Proximal Policy Optimization, arXiv:1707.06347, section 4; proportional: Ziegler et al.
 //   2019, arXiv:1909.08593, section 2.2.
 // Shapes: none change.   Knobs: kl_target, kl_rule, kl_start, kl_horizon.
-// What differs from none: it acts at every update, and the update's own kl still has the
-//   coefficient from before: what an update has measured acts from the next one on, also across
-//   steps. An update that starts from the sampling policy (D exactly 0) gives no information and
-//   changes nothing. The metric moving/kl_coef is the coefficient of the step's first update.
+// What differs from none: it acts at every update, and the update's own kl still has the previous
+//   coefficient. The divergence that an update has measured acts from the next update on, even in
+//   the next step. An update that starts from the sampling policy (D exactly 0) gives no
+//   information and changes nothing. The metric moving/kl_coef is the coefficient of the step's
+//   first update.
 #pragma once
 
 #include "objective/pieces.hpp"

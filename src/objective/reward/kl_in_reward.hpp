@@ -1,14 +1,14 @@
-// Reward kl_in_reward: the divergence from the reference policy as a cost of the rollout, not of
-// the loss.
+// Reward kl_in_reward: the divergence from the reference policy as a cost in the reward, not in the
+// loss.
 //   d_it = old_it - reference_it (held within +-20);  rollout: r_i -= kl_reward_coef * sum_t d_it;
 //   token: r_it = -kl_reward_coef * d_it
 // Source: Back to Basics (RLOO), arXiv:2402.14740, section 2 (the reward of RLHF, Stiennon et al.
 //   2020); 0.05 is TRL's default for RLOO.
 // Shapes: [N] -> [B], or [N] -> [N].   Knobs: kl_reward_coef, kl_reward_to.
 // What differs from regularizer kl: the k1 estimator is frozen into the reward, so the baseline
-//   sees it and the advantage carries it; no pull on the policy by itself. `token` leaves
+//   sees it and the advantage carries it. It does not pull on the policy by itself. `token` leaves
 //   Step::token_reward to advantages that read it (gae, macro_gae, batch_whiten), and is refused
-//   beside others.
+//   with other advantages.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,12 +1,12 @@
 // Reward length_target: an answer loses reward in proportion to the distance of its length from a
 // target length.
 //   r_i -= target_weight min(1, |T_i - L| / L), L = target_share H, H the token limit
-// Source: ACE-RL, arXiv:2509.04903 (a length reward for the asked length beside the constraints).
-//   Its formula was not found: this is inferred, linear as L1's, arXiv:2503.04697. Weight 1/4 and
-//   target 1/2 are this project's.
+// Source: ACE-RL, arXiv:2509.04903 (a length reward for the requested length in addition to the
+//   constraints). Its formula was not found. This one is inferred and is linear like L1's,
+//   arXiv:2503.04697. Weight 1/4 and target 1/2 are this project's choices.
 // Shapes: [B] -> [B].   Knobs: target_share, target_weight.
-// What differs from triangular_length: there is one target throughout, also for wrong answers. A
-//   length that the prompt states is checked by its verifier.
+// What differs from triangular_length: there is one target throughout, including for wrong answers.
+//   A length that the prompt states is checked by its verifier.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -6,9 +6,9 @@
 //   arXiv:2509.23863, rewards its verifier role so. From summaries.
 // Shapes: column answer [B] -> [B].   Knobs: none.
 // What differs from answer_share: it is a label, 0 or 1. Answers that tie are all right, and a
-//   group without two equal answers teaches nothing; both are this project's choices. A rollout
-//   without an answer neither votes nor earns, because otherwise giving no answer could win. Where
-//   the majority is wrong, it trains towards the wrong answer; component `correct` shows this.
+//   group without two equal answers teaches nothing. Both are this project's choices. A rollout
+//   without an answer neither votes nor earns, because otherwise giving no answer could win. If the
+//   majority is wrong, it trains towards the wrong answer, which component `correct` shows.
 #pragma once
 
 #include "objective/answers.hpp"

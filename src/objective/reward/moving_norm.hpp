@@ -3,11 +3,11 @@
 //   all steps so far, this one included; those of k steps ago have the weight moving_decay^k
 //   statistics moving_count, moving_sum, moving_squares
 // Source: PPO-max in Secrets of RLHF, arXiv:2307.04964 (normalisation by past moments, and
-//   clipping). Its bound was not found, here 5.
+//   clipping). Its bound was not found; here it is 5.
 // Shapes: [B] -> [B].   Knobs: moving_decay, moving_bound.
 // What differs from whitened advantages: no batch decides its own scale, so a step in which all
 //   rollouts fail stays a bad one. Rollouts without tokens are not counted. Metrics
-//   moving/moving_mean and moving/moving_spread are m and s of the steps before.
+//   moving/moving_mean and moving/moving_spread are m and s of earlier steps.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -31,7 +31,7 @@ struct MovingNorm {
     knobs.moves("moving_spread", [](const Step& step) { return moments_before(step).second; });
   }
 
-  /// Mean and deviation of the rewards of the steps before this one; NaN in the first.
+  /// Mean and deviation of the rewards of all earlier steps; NaN in the first step.
   static std::pair<double, double> moments_before(const Step& step) {
     const double count = step.statistic("moving_count", 0.0);
     if (count == 0.0) return {NAN, NAN};

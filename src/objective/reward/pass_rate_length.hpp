@@ -1,4 +1,4 @@
-// Reward pass_rate_length: near the token limit H a punishment, which correct answers to hard
+// Reward pass_rate_length: answers near the token limit H are punished, but correct answers to hard
 // prompts are spared.
 //   r_i -= length_penalty * s_i * clip((T_i - (1-b) H) / (b H), 0, 1), b = buffer_share;  s_i =
 //   p_g^pass_power where correct and not cut off, else 1;

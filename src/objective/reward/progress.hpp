@@ -1,12 +1,12 @@
-// Reward progress: an attempt earns beside its own reward what it gained over the one before it.
+// Reward progress: an attempt earns its own reward plus its gain over the previous attempt.
 //   r_ik += progress_alpha (r_ik - r_i,k-1) for every turn but the first;  the first turn of several
 //   earns first_pays r_i0
 // Source: SCoRe (Training Language Models to Self-Correct via RL), arXiv:2409.12917, section 5
-//   (alpha 10; its stage I maximises the second attempt alone: first_pays 0).
+//   (alpha 10; its stage I maximises only the second attempt: first_pays 0).
 // Shapes: [K] turn/reward -> [K].   Knobs: progress_alpha, first_pays.
-// What differs from the sum of both: to repeat an answer earns nothing, and to spoil a right one
-//   costs. What rollouts are paid, and so what a scheduler hears, stays. A rollout of one turn gains
-//   nothing.
+// What differs from the sum of both: repeating an answer earns nothing, and spoiling a right one
+//   costs. The rewards of rollouts stay the same, and so do the rewards from which a scheduler
+//   learns. A rollout of one turn gains nothing.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -30,7 +30,7 @@ struct Progress {
     const TurnShape& turns = step.turns;
     const at::Tensor r = step.turn_reward(), first = turns.index == 0;
     ShapedReward shaped;
-    // The turn before lies one place before, except of a rollout's first turn.
+    // The previous turn is one place before, except for a rollout's first turn.
     shaped.turn_reward = at::where(first, (first_pays - 1.0) * r, alpha * (r - r.roll(1)))
                              .masked_fill(first.logical_and(turns.ends()), 0.0);
     return shaped;

@@ -3,10 +3,10 @@
 //   r_i -= repetition_weight (1 - distinct_i / all_i), over the runs of repetition_n tokens of
 //   rollout i; nothing where it has none
 // Source: Demystifying Long Chain-of-Thought Reasoning, arXiv:2502.03373: the form for whole
-//   answers in its released code (reward/repetition.py), there over words; its runs charge every
-//   repeated token instead. Runs of 3 as in HAPO, arXiv:2505.11225, where the term is off.
+//   answers in its released code (reward/repetition.py), which counts words. Its own runs charge
+//   every repeated token instead. Runs of 3 are from HAPO, arXiv:2505.11225, where the term is off.
 // Shapes: [N] tokens, [B] -> [B].   Knobs: repetition_n, repetition_weight.
-// What differs from overlong: a loop is punished whatever its length, and a long answer without
+// What differs from overlong: a loop of any length is punished, and a long answer without
 //   repetitions is not.
 #pragma once
 

@@ -1,13 +1,13 @@
-// Reward retries: of answers that may be given again, a right one earns the less, the later it
-// comes, and answers that were given before cost.
+// Reward retries: where answers may be tried again, a later right answer earns less, and repeated
+// answers cost.
 //   r_i = c_i retry_gamma^(K_i - 1) - retry_lambda (1 - E_i / T_i);  c_i: 1 where the rollout is
-//   correct;  K_i: its turns;  T_i: its answers that could be read, E_i: those of them that it had
-//   not given before;  without any, the second term is 0
+//   correct;  K_i: its turns;  T_i: its answers that could be read, E_i: the number of these that
+//   it had not given before; if T_i = 0, the second term is 0
 // Source: UFO (A Simple "Try Again" Can Elicit Multi-Turn LLM Reasoning), arXiv:2507.14295, and its
 //   released code: 1 / 2^t for t turns before, lambda 1/2, five turns.
 // Shapes: columns turn/flags [K], correct [B] -> [B].   Knobs: retry_gamma, retry_lambda.
-// What differs: it replaces the reward. The conversation ends with its first right answer, so that a
-//   correct rollout's last turn is the one that was right.
+// What differs: it replaces the reward. The conversation ends with its first right answer, so the
+//   last turn of a correct rollout is the right one.
 #pragma once
 
 #include "core/rollout.hpp"

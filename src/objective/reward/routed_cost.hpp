@@ -1,14 +1,14 @@
-// Reward routed_cost: a right answer earns more, the less was paid for the help that it took.
+// Reward routed_cost: a right answer earns more if its help cost less.
 //   r_i = -1 where component/format_i < 1/2, else c_i ((1 - cost_alpha) + cost_alpha u_i);  c_i: 1
 //   where the rollout is correct;  u = 1 - clip((x - q_05) / (q_95 - q_05), 0, 1), x = sqrt(cost)
 //   q: quantiles of x over the rollouts with tokens, as a moving statistic: q += cost_rate (own - q)
 //   in each step, its own included; statistics cost_low, cost_high
-// Source: Router-R1, arXiv:2506.09033, and its released code (the cost counts for right answers
-//   alone; quantiles over a window of 1,000; its default of alpha is 0).
+// Source: Router-R1, arXiv:2506.09033, and its released code (the cost counts only for right
+//   answers; quantiles over a window of 1,000; its default alpha is 0).
 // Shapes: columns component/cost, component/format, correct [B] -> [B].   Knobs: cost_alpha,
 //   cost_rate.
-// What differs: it replaces the reward. Quantiles move towards those of each step, where the source
-//   has a window. Where all costs are equal, u is 1.
+// What differs: it replaces the reward. Quantiles move towards the quantiles of each step, whereas
+//   the source uses a window. Where all costs are equal, u is 1.
 #pragma once
 
 #include "objective/pieces.hpp"

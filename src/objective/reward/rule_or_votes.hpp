@@ -1,11 +1,11 @@
-// Reward rule_or_votes: an answer is right where the rule accepts it or most judgements do.
+// Reward rule_or_votes: an answer is right if the rule or most judgements accept it.
 //   r_i = max(correct_i, [component/votes > 1/2]);  component/votes: the share of judgements that
 //   say yes
 // Source: SPELL, arXiv:2509.23863 (the responder's reward: cover match or the majority of G
 //   judgements).
 // Shapes: [B] columns correct, component/votes -> [B].   Knobs: none.
-// What differs: it replaces the reward. An answer that is right in other words than those of the
-//   reference still counts. A tie of votes counts as no.
+// What differs: it replaces the reward. A right answer in other words than the reference still
+//   counts. A tie of votes counts as no.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,12 +1,12 @@
 // Reward unlikely: correct answers that the policy finds likely earn less.
-//   r_i *= 1 - unlikely_beta (n - rank_i) / n of a correct answer; rank_i = rollouts of the group
+//   r_i *= 1 - unlikely_beta (n - rank_i) / n for a correct answer; rank_i = rollouts of the group
 //   that are strictly more likely
 // Source: Rewarding the Unlikely, arXiv:2506.02355, section 4 (coefficient 0.25; rank 0 is the most
 //   likely).
 // Shapes: [B] -> [B].   Knobs: unlikely_beta.
-// What differs: it counters the rank bias of group methods, which reinforce the likely ones of the
-//   correct answers first. Wrong answers stay as they are. The probability is that of the whole
-//   response under the policy at the start of the update.
+// What differs: it counters the rank bias of group methods, which reinforce the likely correct
+//   answers first. Wrong answers stay as they are. The probability is that of the whole response
+//   under the policy at the start of the update.
 #pragma once
 
 #include "objective/pieces.hpp"

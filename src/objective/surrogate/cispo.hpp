@@ -1,7 +1,7 @@
 // Surrogate cispo: log-probability weighted by the clipped ratio, which is frozen.
 //   L = -sg(clip(rho, 1 - clip_low, 1 + clip_high)) A lp
 // Source: MiniMax-M1, arXiv:2506.13585, eqs. 4 and 5. It sets the lower bound so wide that it never
-//   acts: clip_low 1 here; clip_high 0.2 is that of verl's example.
+//   acts, which is clip_low 1 here. clip_high 0.2 is from verl's example.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high.
 // What differs from clip: a bound limits the weight of a token and never takes its derivative away.
 #pragma once

@@ -5,12 +5,12 @@
 //   kl: b = q ln(q / p) + (1 - q) ln((1 - q) / (1 - p));  keep = b <= mask_high or p <= q where A >
 //   0, else b <= mask_low or p >= q
 // Source: Rethinking the Trust Region in LLM Reinforcement Learning (DPPO), arXiv:2602.04879,
-//   binary divergences, whose thresholds the rows set; the defaults are those of verl's policy
+//   binary divergences with thresholds that the rows set. The defaults are from verl's policy
 //   losses dppo_tv and dppo_kl (cap 20, threshold from its clip ratio 0.2).
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: mask_divergence, mask_low, mask_high, mask_cap,
 //   mask_anchor.
-// What differs from clip: the interval is one of probability mass, so rare tokens may change their
-//   ratio a lot and common ones only a little.
+// What differs from clip: the interval is in probability mass, so rare tokens may change their
+//   ratio a lot and common tokens only a little.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,9 +1,9 @@
-// Surrogate dynamic_clip: clip with an interval that is the wider, the less likely the token was.
+// Surrogate dynamic_clip: clip with a wider interval for less likely tokens.
 //   q = exp(old);  low = (1 + sqrt(max(1 - 4 dynamic_low / q, 0))) / 2,  high = min((1 + sqrt(1 + 4
 //   dynamic_high / q)) / 2, dynamic_cap)
 //   L = max(-min(rho, dynamic_cap) A, -clip(rho, low, high) A)
 // Source: DCPO, arXiv:2509.02333 (dynamic adaptive clipping; 0.16, 0.2 and 10): the roots of |rho
-//   (rho - 1)| q <= epsilon. That the cap holds for bad tokens too is its released code's.
+//   (rho - 1)| q <= epsilon. The cap holds for bad tokens too, as in its released code.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: dynamic_low, dynamic_high, dynamic_cap.
 // What differs from clip: a rare token may move far in ratio, because it hardly moves in
 //   probability; below q = 4 dynamic_low the lower bound is 1/2.

@@ -1,13 +1,13 @@
-// Surrogate expert_mix: own rollouts by the clipped loss, an expert's by weighted likelihood, the
-// balance moving with the training step.
+// Surrogate expert_mix: own rollouts have the clipped loss, expert rollouts have weighted
+// likelihood, and the balance moves with the training step.
 //   own: (1 - mu) clip(rho, A);  expert (column expert): -mu phi lp;  phi = p (1 - p), 1 or p, p =
 //   exp(lp), frozen
 //   mu = peak step / warmup at first, then valley + (peak - valley) (1 + cos(pi s / decay)) / 2, s
 //   = steps since, at most decay
 // Source: CHORD, arXiv:2508.11408 (warm-up 200, decay 400, peak 0.5, valley 0.02; CHORD-mu has phi
 //   1, warm-up 0, 0.9 to 0.05 in 200 steps).
-// Shapes: [M] -> [M].   Knobs: mu_peak, mu_valley, mu_warmup, mu_decay, expert_weight, and those of
-//   clip.
+// Shapes: [M] -> [M].   Knobs: mu_peak, mu_valley, mu_warmup, mu_decay, expert_weight, and the
+//   knobs of clip.
 // What differs from clip: tokens of the expert that the policy finds nearly certain or nearly
 //   impossible hardly count. At mu 0 it is clip to the bit.
 #pragma once

@@ -2,8 +2,8 @@
 //   A > 0: L = -sg(min(1 / rho, flip_cap)) rho / sg(rho) A, and 0 where rho > 1 + clip_high
 //   A < 0: L = -max(rho, 1 - clip_low) A;  where rho > dual_clip: L = -dual_clip rho / sg(rho) A
 // Source: Asymmetric Importance Sampling Policy Optimization, arXiv:2510.06062: mask, flip, soft
-//   dual clip; 0.2 and both caps 3 are those of its released code, which widens the interval to 0.4
-//   for the fifth of the tokens with the largest entropy.
+//   dual clip; 0.2 and both caps 3 are from its released code, which widens the interval to 0.4 for
+//   the fifth of the tokens with the largest entropy.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high, flip_cap, dual_clip.
 // What differs from clip: among good tokens, those that the policy is losing are pushed most; a cap
 //   bounds a token's weight and leaves it a derivative, for either sign.

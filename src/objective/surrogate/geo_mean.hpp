@@ -1,5 +1,5 @@
-// Surrogate geo_mean: one ratio for each rollout, the geometric mean of its token ratios, each of
-// which is bounded on the side to which it is pushed.
+// Surrogate geo_mean: one ratio for each rollout: the geometric mean of its token ratios, where
+// each token ratio is bounded on the side to which it is pushed.
 //   d = ln rho;  e = sign(A) min(sign(A) d, sign(A) clip(d, -clip_low, clip_high));  L_i =
 //   -mean_t(A) exp(mean_t(e))
 // Source: Geometric-Mean Policy Optimization, arXiv:2507.20673 (bounds e^-0.4 and e^0.4); verl's

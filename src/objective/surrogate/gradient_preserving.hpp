@@ -1,4 +1,5 @@
-// Surrogate gradient_preserving: clip whose bounds still let a derivative of bounded size through.
+// Surrogate gradient_preserving: clip with bounds that still let a derivative of bounded size
+// through.
 //   A > 0 and rho > 1 + clip_high: L = -beta_high (1 + clip_high) rho / sg(rho) A
 //   A < 0 and rho < 1 - clip_low: L = -beta_low (1 - clip_low) rho / sg(rho) A
 //   else L = -rho A;  with dual_clip c, where A < 0 and rho > c: L = -c A
@@ -7,8 +8,8 @@
 //   CE-GPPO, arXiv:2509.20712 (scales beta); AEPO, arXiv:2510.14545 (below clipped).
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high, beta_low, beta_high,
 //   dual_clip, below.
-// What differs from clip: at scales of 1 the same loss, but a bounded token keeps the derivative
-//   that it has at its bound.
+// What differs from clip: at scales of 1 the loss is the same, but a bounded token keeps the
+//   derivative that it has at its bound.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -4,8 +4,8 @@
 //   l_f)),  l = sum_t (lp - ref)
 //   all wrong: expert rollouts (column expert) get -gamma lp;  everything else 0
 // Source: DYPO, arXiv:2604.08926 (alpha 0.5, beta 1, gamma 1).
-// Shapes: [M] -> [M]; the pair term is the group's, on each token.   Knobs: alignment_alpha,
-//   alignment_beta, expert_coef, and those of clip.
+// Shapes: [M] -> [M]; every token has the group's pair term.   Knobs: alignment_alpha,
+//   alignment_beta, expert_coef, and the knobs of clip.
 // What differs from clip: a bounded contrast of right and wrong joins the advantage, and prompts
 //   without a success learn by imitation.
 #pragma once
@@ -38,8 +38,8 @@ struct GroupAlignment {
     knobs.reward_use.gates({.when = [] { return true; }, .heard = heard});
   }
 
-  /// [B] the reward in groups whose own rollouts have a right and a wrong one, which alone learn
-  /// from it, and `correct` elsewhere.
+  /// [B] the reward in groups with both a right and a wrong own rollout, and `correct` elsewhere.
+  /// Only these groups learn from the reward.
   static at::Tensor heard(const Step& step) {
     const at::Tensor own = (step.named(column::expert) < 0.5).to(at::kDouble),
                      correct = (step.named(column::correct) > 0.5).to(at::kDouble);

@@ -7,8 +7,9 @@
 // Source: PACS, arXiv:2509.02522 (beta 1, leave-one-out, weights per question).
 // Shapes: [M] -> [M], the rollout's loss on each of its tokens.   Knobs: classifier_beta,
 //   classifier_score, classifier_centre, class_balance.
-// What differs: the policy gradient's direction with the bounded weight sigmoid(psi) - y: actor and
-//   critic are one network. Groups of one class still train once the ratios inside them differ.
+// What differs: it has the direction of the policy gradient, with the bounded weight sigmoid(psi) -
+//   y. Actor and critic are one network. Groups of one class still train once the ratios inside
+//   them differ.
 #pragma once
 
 #include "objective/groups.hpp"

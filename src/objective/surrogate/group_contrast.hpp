@@ -8,8 +8,8 @@
 //   lengths: DRPO, arXiv:2510.04474 (which sums over the wrong ones: a constant tau log n apart).
 // Shapes: [M] -> [M], the group's loss on each token.   Knobs: contrast_score, contrast_form,
 //   contrast_tau, length_tau.
-// What differs: no advantage enters, so a prompt's derivative does not depend on its success rate;
-//   right answers are only ever pushed up.
+// What differs: no advantage enters, so a prompt's derivative does not depend on its success rate.
+//   Right answers are only ever pushed up.
 #pragma once
 
 #include "objective/groups.hpp"

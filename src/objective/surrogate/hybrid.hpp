@@ -1,4 +1,4 @@
-// Surrogate hybrid: the token's clipped objective and its rollout's, mixed.
+// Surrogate hybrid: a mixture of the token's clipped objective and its rollout's.
 //   L = m C(rho_it; clip_low, clip_high) + (1 - m) C(s_i; sequence_clip_low, sequence_clip_high),
 //   C(x) = max(-x A, -clip(x) A)
 //   s_i = exp(mean_t ln rho_it);  m = mix_weight, or the token's entropy over the largest of its

@@ -6,8 +6,8 @@
 //   (MiniRL; cap 5, widths 0.2 and 0.27).
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: minirl_cap, clip_low, clip_high.
 // What differs from cispo: one weight corrects both for staleness and for differences between the
-//   sampler's arithmetic and the trainer's. Tokens outside the interval get no derivative. It
-//   reports actor/rollout_kl, the mean of rollout - old, an estimate of KL(sampler || old).
+//   arithmetic of sampler and trainer. Tokens outside the interval get no derivative. It reports
+//   actor/rollout_kl, the mean of rollout - old, an estimate of KL(sampler || old).
 #pragma once
 
 #include "objective/pieces.hpp"

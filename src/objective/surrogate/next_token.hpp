@@ -1,5 +1,5 @@
-// Surrogate next_token: every token of an expert's text is a one-step episode of policy gradient,
-// whose draws are either averaged exactly or made.
+// Surrogate next_token: every token of an expert's text is a one-step episode of policy gradient.
+// Draws are either averaged exactly or made.
 //   reward of drawing a where the text has y: p(y)^-q for a = y, c for a != y;  E_a[r_a grad log
 //   p(a)] = (p(y)^-q - c) p(y) grad log p(y)
 //   expert (column expert): L = -(p^(1 - q) - c p) lp, p = exp(lp), the factor frozen;  own: L = 0
@@ -10,9 +10,9 @@
 //   wrong tokens).
 // Shapes: [M] -> [M].   Knobs: target_power, wrong_reward, draws, draw_temperature.
 // What differs from expert_mix: nothing is learned from the policy's own rollouts. q moves between
-//   likelihood (1) and the probability itself (0), which leaves alone tokens that the policy finds
-//   very unlikely. Draws are made once per step, by the policy that it starts from, with addressed
-//   random numbers.
+//   likelihood (1) and the probability itself (0). The latter hardly moves tokens that the policy
+//   finds very unlikely. Draws are made once per step, by the policy that it starts from, with
+//   addressed random numbers.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -5,19 +5,19 @@
 //   - share) old;  a = anisotropy where the verifier accepted w, else 1
 //   lp - anchor is held within +-20 for each token, without a derivative beyond
 //   lone_levels, for a step without any pair: mean_i -log sigmoid(+-l_i), + where the verifier
-//   accepted i, without beta, as TRPA's code has it for a batch. A mini-batch without a pair of a
-//   step that has some teaches nothing
+//   accepted i, without beta, as in TRPA's code for a batch. A mini-batch without a pair teaches
+//   nothing if its step has pairs
 //   pair_mean step, for token-mean: the mean over all pairs of the update, or over all its rollouts
-//   where they are pushed one by one, instead of the mean within each prompt
-//   pair_losers counterparts: w is the policy's own and l a counterpart of an earlier policy that the
-//   verifier rejected; all other pairs have weight 0
+//   if they are pushed one by one, instead of the mean within each prompt pair_losers counterparts:
+//   w is the policy's own and l a counterpart of an earlier policy that the verifier rejected; all
+//   other pairs have weight 0
 // Source: DPO, arXiv:2305.18290, eq. 7, online as in arXiv:2402.04792; IPO, arXiv:2310.12036, eq.
 //   17; blend: INPO, arXiv:2407.00617, where beta is its eta and the share its tau / eta; levels
 //   and anisotropy: TRPA, arXiv:2504.04524; counterparts: SePPO, arXiv:2410.05255.
 // Shapes: [M] -> [M], the group's loss on each token.   Knobs: pair_beta, pair_loss, pair_choice,
 //   pair_anchor, anchor_share, pair_pool, pair_mean, pair_losers, anisotropy, lone_levels.
-// What differs: only the order of the rewards counts. With pair_choice extremes, the pairs are
-//   those of a best and a worst answer; all answers that tie take part.
+// What differs: only the order of the rewards counts. With pair_choice extremes, each pair has a
+//   best and a worst answer, and all answers that tie take part.
 #pragma once
 
 #include "base/numbers/differing.hpp"
@@ -171,8 +171,8 @@ struct PairPreference {
     }
     return pairs;
   }
-  /// [groups] factor on the tokens of a group whose loss is a mean over `own` pairs (or rollouts).
-  /// With it, the mean over the update's tokens is the mean over `all` pairs.
+  /// [groups] factor on the tokens of a group that has a mean over `own` pairs (or rollouts) as its
+  /// loss. With it, the mean over the update's tokens is the mean over `all` pairs.
   static at::Tensor shared(const MicroBatchTensors& micro_batch, const at::Tensor& own,
                            double all) {
     return own / std::max(all, 1.0) * micro_batch.step.normalizer.tokens /

@@ -1,4 +1,4 @@
-// Surrogate rec: reinforce on the tokens whose ratio is in a range, with a choice of weights.
+// Surrogate rec: reinforce on the tokens with a ratio in a range, with a choice of weights.
 //   L = -keep w A lp
 //   one-side: keep = rho <= 1 + clip_high where A >= 0, rho >= 1 - clip_low where A <= 0;
 //   two-side: 1 - clip_low <= rho <= 1 + clip_high

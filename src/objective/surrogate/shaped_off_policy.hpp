@@ -1,12 +1,12 @@
-// Surrogate shaped_off_policy: own answers by the clipped loss, refinements of them by a shaped
+// Surrogate shaped_off_policy: own answers have the clipped loss, and refinements of them a shaped
 // probability without a bound.
 //   refinements (column derived): L = -A p / (p + shape_gamma), p = exp(lp);  others: clip(rho, A)
 // Source: Critique-GRPO, arXiv:2506.03106, and its released code (f(p) = p / (p + 0.1) in place of
 //   the ratio for refinements, no clip, both in one mean over tokens); the shaping is LUFFY's,
 //   arXiv:2504.14945.
-// Shapes: [M] -> [M].   Knobs: shape_gamma, and those of clip.
+// Shapes: [M] -> [M].   Knobs: shape_gamma, and the knobs of clip.
 // What differs from clip: the derivative by lp is gamma p / (p + gamma)^2, which is 1/4 at p = gamma
-//   and falls on both sides, so that tokens that the policy would hardly have said without the
+//   and falls on both sides, so tokens that the policy would hardly have produced without the
 //   feedback are lifted most.
 #pragma once
 

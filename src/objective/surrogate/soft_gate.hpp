@@ -3,7 +3,7 @@
 // Source: Soft Adaptive Policy Optimization, arXiv:2511.20347 (tau 1.0 and 1.05).
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: gate_tau_pos, gate_tau_neg.
 // What differs from clip: the derivative, 4 s (1 - s) rho A with s the sigmoid, fades on both sides
-//   of rho = 1 and never stops; at rho = 1 it is that of the policy gradient whatever tau.
+//   of rho = 1 and never stops; at rho = 1 it equals the policy gradient for any tau.
 #pragma once
 
 #include "objective/pieces.hpp"

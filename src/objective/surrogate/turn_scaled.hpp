@@ -1,12 +1,12 @@
-// Surrogate turn_scaled: clip with an interval that is the wider, the more the token's turn gained.
+// Surrogate turn_scaled: clip with a wider interval for tokens of turns that gained more.
 //   e_k = 1 + scale_k tanh(z_k);  L = max(-rho A, -clip(rho, 1 - e_k clip_low, 1 + e_k clip_high) A)
-//   z_k: what reward pieces pay turn k, standardised among the prompt's turns of the same index; 0
-//   for the last turn of a rollout, which they do not pay
+//   z_k: the reward that reward pieces give to turn k, standardised among the prompt's turns of the
+//   same index; 0 for the last turn of a rollout, which gets none
 // Source: A2TGPO, arXiv:2605.06200 (turn-level clipping by the normalised information gain; the form
 //   is inferred, and scale_k 0.5 is ours).
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high, scale_k.
-// What differs from clip: tokens of an informative turn may move further in one update, those of an
-//   uninformative one less far. Where no turn is paid, it is clip to the bit.
+// What differs from clip: tokens of an informative turn may move further in one update, and tokens
+//   of an uninformative turn less far. If no turn is paid, it is clip to the bit.
 #pragma once
 
 #include "objective/pieces.hpp"

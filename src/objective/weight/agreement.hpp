@@ -2,11 +2,11 @@
 //   w_g = exp(-agreement_alpha u_g),  u_g = n / (n - 1) (1 - sum_a p_a^2): the chance that two
 //   rollouts of the group answer differently; u = 0 for a group of one
 // Source: Q-Hawkeye, arXiv:2601.22920, and its released trainer: exp(-0.2 u), u the variance of the
-//   predicted scores over the largest there can be.
+//   predicted scores over the largest possible variance.
 // Shapes: column answer [B] -> [N].   Knobs: agreement_alpha.
 // What differs from none: there is one factor for each prompt, which is 1 where all rollouts agree
 //   and falls with their disagreement. The paper's answers are numbers and have a variance. For
-//   answers that are only equal or different, the chance of a difference takes its place; for two
+//   answers that are only equal or different, the chance of a difference takes its place. For two
 //   rollouts at both ends of the scale it gives the same u.
 #pragma once
 

@@ -1,12 +1,12 @@
-// Weight clip_cov: a few tokens, drawn among those whose log-probability and advantage go together
-// most, do not push.
+// Weight clip_cov: a few tokens, drawn from those with a large covariance of log-probability and
+// advantage, do not push.
 //   cov_it = (A_it - mean A)(current_it - mean current);  candidates: cov_low < cov < cov_high, not
 //   bounded by the clip
 //   w_it = 0 for max(1, floor(cov_share N)) candidates drawn at random, else 1
 // Source: The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models,
 //   arXiv:2505.22617, Clip-Cov (1, 5 and 2e-4; clip widths 1 in its scripts).
 // Shapes: [N] -> [N].   Knobs: cov_share, cov_low, cov_high, cov_clip_low, cov_clip_high.
-// What differs from clip: it leaves out the tokens that lower the entropy most, whatever their
+// What differs from clip: it leaves out the tokens that lower the entropy most, regardless of their
 //   ratio. Means and N are taken over the tokens kept so far, under the policy that this optimizer
 //   step starts from (column current_logprob). The draw does not depend on order or rank.
 // Acts at every update, on the update's rollouts: B, N and means are the update's.

@@ -6,8 +6,8 @@
 //   where r_i < mean_g; else 1
 // Source: GTPO, arXiv:2508.03772, section 4 (gain 2; a token in both runs counts twice).
 // Shapes: [N] token ids, [B] -> [N].   Knobs: conflict_gain.
-// What differs from none: shared formatting and opening tokens are no longer pushed up and down at
-//   once. The released code also divides by the number of conflict tokens; this piece does not.
+// What differs from none: shared formatting and opening tokens are no longer pushed both up and
+//   down. The released code also divides by the number of conflict tokens; this piece does not.
 #pragma once
 
 #include "base/errors/error.hpp"

@@ -2,8 +2,8 @@
 // what trains; failures stay.
 //   S successes, F failures that may train;  kept successes: floor(p / (1 - p) F + 1/2), S at most
 //   and at least 1 where there is any
-// Source: TOPR, arXiv:2503.14286: data sets curated towards negatives between iterations, a small
-//   share of positives being best; the share was not found, here 0.2.
+// Source: TOPR, arXiv:2503.14286: data sets are curated towards negatives between iterations, and a
+//   small share of positives is best. The share was not found; here it is 0.2.
 // Shapes: [B] -> [N].   Knobs: curate_share.
 // What differs from keep_advantage: it looks at the verifier's outcomes and keeps a share of the
 //   successes. Dropped rollouts leave loss and denominators. On an archive (train.from_archive) it

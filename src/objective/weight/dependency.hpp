@@ -1,14 +1,14 @@
-// Weight dependency: rollouts that rest on what they were told count more, and of each rollout only
-// the tokens that do so most are trained.
-//   d_it = exp(x) - x - 1, x = masked - old: how far the token's log-prob moves where what was told
-//   before its turn is masked, an estimate of the divergence
+// Weight dependency: rollouts that depend on the environment's answers count more, and only the
+// most dependent tokens of each rollout are trained.
+//   d_it = exp(x) - x - 1, x = masked - old: how far the token's log-prob moves if the
+//   environment's answers before its turn are masked, an estimate of the divergence
 //   w_i = mean_t d_it over its mean in the group;  keep_it = 1 for the ceil(dependency_share T_i)
 //   tokens of rollout i of largest d among those still kept
 // Source: VPPO, arXiv:2510.09285 (visual dependency, as weight of the trajectory and mask of tokens;
-//   0.4 is ours, the share is not in what could be read).
+//   0.4 is this project's, because the share was not found in the sources at hand).
 // Shapes: column masked_logprob [N] -> [N].   Knobs: dependency_share.
 // What differs: the paper corrupts an image and has the exact divergence of two distributions; here
-//   a text is masked, and the sampled token estimates it. A group that rests on nothing has the
+//   a text is masked, and the sampled token estimates it. A group without any dependency has the
 //   weight 1, and a rollout without any dependency trains all its tokens. Weights of a group have
 //   the mean 1. Equal tokens are chosen by addressed draw.
 #pragma once

@@ -1,15 +1,15 @@
-// Weight down_sample: the rollouts that spread the advantages most, and of those the tokens that
-// matter most.
+// Weight down_sample: keeps the rollouts that spread the advantages most, and the tokens of these
+// rollouts that matter most.
 //   Rollouts: the ceil(s B) of them whose advantages have the largest variance (some of the lowest
 //   and some of the highest; those at 0 come last).
 //   Tokens: of those rollouts the ceil(k N) with the largest |A_it| H_it. s, k = (1 - u) start + u
 //   end with u = (step - 1) / steps. A product within 1e-9 above an integer is that integer
-// Source: D3S, arXiv:2509.22115, sections 3.2 to 3.4 (the shares are settings there; these are this
-//   project's).
+// Source: D3S, arXiv:2509.22115, sections 3.2 to 3.4 (the shares are settings there; these values
+//   are this project's).
 // Shapes: [N] column current_entropy -> [N].   Knobs: rollouts_start, rollouts_end, tokens_start,
 //   tokens_end.
 // What differs from none: rollouts are chosen across groups, without a second normalisation. Shares
-//   of 1 keep everything. Of equal values, an addressed draw decides.
+//   of 1 keep everything. An addressed draw decides between equal values.
 // Acts at every update, on the update's rollouts: B, N and means are the update's.
 #pragma once
 

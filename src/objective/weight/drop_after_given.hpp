@@ -1,10 +1,10 @@
-// Weight drop_after_given: of a rollout that was given a beginning, what follows the beginning is
-// not trained, and the beginning has no policy loss.
-//   rollouts with a given token: w_it = 0, and keep_it = 0 behind the last given token;  others: 1
-// Source: InT, arXiv:2601.14209 (no loss behind the corrected step).
+// Weight drop_after_given: if a rollout was given a beginning, the tokens after it are not trained,
+// and the beginning has no policy loss.
+//   rollouts with a given token: w_it = 0, and keep_it = 0 after the last given token;  others: 1
+// Source: InT, arXiv:2601.14209 (no loss after the corrected step).
 // Shapes: column given [N] -> [N].   Knobs: none.
-// What differs from none: what is left of such a rollout is the likelihood of its beginning, by the
-//   regularizer given_nll. What follows it only says whether the correction helped.
+// What differs from none: such a rollout contributes only the likelihood of its beginning, by the
+//   regularizer given_nll. The tokens after it only say whether the correction helped.
 #pragma once
 
 #include "objective/largest.hpp"
@@ -21,7 +21,7 @@ struct DropAfterGiven {
 
   TokenWeight operator()(const Step& step) const {
     const at::Tensor given = step.named(column::given) > 0.5;
-    // of each token's rollout: the place behind the last given token, 0 where there is none
+    // for each token's rollout: the place after the last given token, or 0 if there is none
     const at::Tensor end = step.shape.over_tokens(
                          largest_of(step.shape.rollouts, step.shape.rollout,
                                     (step.shape.place + 1).to(at::kDouble) * given, 0.0)),

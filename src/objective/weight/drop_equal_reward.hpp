@@ -1,6 +1,6 @@
 // Weight drop_equal_reward: groups whose rewards are all equal leave the step.
-//   keep_it = 0 for groups of two and more whose r do not differ (base/numbers/differing.hpp), of which
-//   `solved` takes those that the verifier accepts; else 1
+//   keep_it = 0 for groups of two or more rollouts with equal r (base/numbers/differing.hpp), and
+//   with `solved` only for those that the verifier accepts; else 1
 // Source: DAPO, arXiv:2503.14476, section 3.2 (dynamic sampling), without drawing other prompts;
 //   groups of one stay, as in verl.
 // Shapes: [B] -> [N].   Knobs: equal_which, equal_by.

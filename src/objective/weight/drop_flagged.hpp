@@ -2,8 +2,9 @@
 //   keep_it = 0 where a turn of rollout i has the flag drop_flag, else 1
 // Source: SimpleTIR, arXiv:2509.02479 (void turns: neither a whole call nor an answer).
 // Shapes: column turn/flags [K] -> [N].   Knobs: drop_flag.
-// What differs from none: such rollouts leave loss, regularizers and denominators, whatever they
-//   earned. Their rewards still count in the advantages of their group, which are computed before.
+// What differs from none: such rollouts leave loss, regularizers and denominators, regardless of
+//   their rewards. Their rewards still count in the advantages of their group, which are computed
+//   before.
 #pragma once
 
 #include "core/rollout.hpp"

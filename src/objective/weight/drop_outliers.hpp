@@ -1,11 +1,11 @@
-// Weight drop_outliers: tokens whose advantage is an outlier do not push.
+// Weight drop_outliers: tokens with an outlying advantage do not push.
 //   w_it = 0 where |A_it| > outlier_sigma, else 1
 // Source: R1-Reward (StableReinforce's advantage filter), arXiv:2505.02835: advantages standardised
 //   over the batch, those beyond 3 standard deviations are set to 0.
 // Shapes: [N] -> [N].   Knobs: outlier_sigma.
-// What differs from clipping advantages: a rare reward among many equal ones pushes nothing, where
-//   clipping would let it push as much as the bound. The advantages must be standardised already;
-//   the denominators stay.
+// What differs from clipping advantages: a rare reward among many equal ones pushes nothing,
+//   whereas clipping would let it push as hard as the bound allows. The advantages must be
+//   standardised already. The denominators stay.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,6 +1,8 @@
-// Weight drop_pivot: the one rollout of an odd group that is its median leaves the step.
-//   keep_it = 0 for one rollout with r_i = median_g of every group of 3, 5, ...; of several such
-//   rollouts the one with the smallest uniform draw, which seed, step and rollout address
+// Weight drop_pivot: in a group of odd size, the one rollout with the median reward leaves the
+// step.
+//   keep_it = 0 for one rollout with r_i = median_g of every group of 3, 5, ...; if several
+//   rollouts tie, the one with the smallest uniform draw is dropped. The draw depends only on seed,
+//   step and rollout
 // Source: MC-GRPO, arXiv:2601.22582, section 3 (G + 1 rollouts are sampled, G are trained).
 // Shapes: [B] -> [N].   Knobs: none.
 // What differs from dropping all zero advantages: exactly one rollout leaves, so a prompt always

@@ -1,10 +1,11 @@
-// Weight entropy_balance: the answers of a group of which the policy was surer push more.
+// Weight entropy_balance: answers of which the policy was surer than of the rest of the group push
+// more.
 //   w_i = max(0, 1 + (m_g - h_i) / m_g),  h_i the mean over rollout i's tokens of the entropy where
 //   they were sampled, m_g their mean in the group
 // Source: ETTRL, arXiv:2508.11356 (entropy-based advantage reshaping), by a third party's summary.
 // Shapes: column old_entropy [N] -> [N].   Knobs: none.
 // What differs from entropy_shaping: it is a factor, relative to the group, and 1 on average. The
-//   summary does not bound it; here it is at least 0, because a success whose entropy is more than
+//   summary does not bound it. Here it is at least 0, because a success whose entropy is more than
 //   twice the group's mean would be pushed down otherwise. Rollouts without tokens do not count in
 //   the mean. Where the mean is 0, the factor is 1.
 #pragma once

@@ -1,11 +1,11 @@
-// Weight entropy_lift: tokens that were less decided than those of their group count more.
+// Weight entropy_lift: tokens that were less decided than their group count more.
 //   w_it = max(0, 1 + lift_coef z_it),  z_it = (h_it - m_g) / (s_g + 1e-6), h the entropy where the
 //   token was sampled, m_g and s_g its mean and spread (with n) over the tokens of the group
 // Source: AEPO, arXiv:2510.14545 (A (1 + a z(H)), by a third party's summary; a is not in it: 0.2
 //   is ours).
 // Shapes: column old_entropy [N] -> [N].   Knobs: lift_coef.
-// What differs from entropy_balance: it weighs tokens and not answers, and the undecided ones up.
-//   The summary does not bound it; here it is at least 0, because no sign may flip.
+// What differs from entropy_balance: it weights tokens and not answers, and undecided tokens count
+//   more. The summary does not bound it. Here it is at least 0, because no sign may flip.
 #pragma once
 
 #include "objective/pieces.hpp"

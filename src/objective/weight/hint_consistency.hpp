@@ -1,12 +1,12 @@
-// Weight hint_consistency: given tokens count as far as the policy finds them as natural as its
-// own, and not at all where the rollout failed.
+// Weight hint_consistency: given tokens count fully if the policy finds them as likely as its own
+// tokens, less if it does not, and not at all if the rollout failed.
 //   given token t of rollout i: keep_it = 0 where i is not correct, else
 //   w_it = min(1, exp(old_it - mean of old over i's own tokens));  own tokens: w_it = 1
 // Source: ADHint, arXiv:2512.13095 (consistency-based gradient modulation, selective masking for
 //   hint preservation; the formula is inferred).
 // Shapes: columns given [N], correct [B] -> [N].   Knobs: none.
-// What differs from none: a beginning that was given is not unlearned when what followed it failed,
-//   and far-off words of another author pull less. A rollout without tokens of its own is compared
+// What differs from none: a given beginning is not unlearned when its continuation failed, and
+//   unlikely words of a different author pull less. A rollout without tokens of its own is compared
 //   with certainty. Dropped tokens leave loss, regularizers and denominators.
 #pragma once
 

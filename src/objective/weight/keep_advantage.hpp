@@ -1,4 +1,4 @@
-// Weight keep_advantage: only tokens whose advantage has the wanted sign stay in the step.
+// Weight keep_advantage: only tokens with an advantage of the wanted sign stay in the step.
 //   keep_it = 1 where A_it != 0 (nonzero), A_it > 0 (positive) or A_it < 0 (negative), beyond 1e-9;
 //   else 0
 // Source: A-LoL, arXiv:2305.14718, section 3.2 (positive); NSR and PSR, arXiv:2506.01347, section 3

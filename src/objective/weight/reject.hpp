@@ -4,7 +4,7 @@
 //   <= reject_high;  k3 = exp(x) - 1 - x <= reject_high
 //   token: each token by itself;  seq_sum, seq_mean: the rollout by the sum or mean of x, k2 or k3;
 //   seq_max: the rollout by its worst token
-//   what is rejected leaves the step (drop), or has the weight 0 but stays in the denominators and
+//   rejected tokens leave the step (drop), or have the weight 0 but stay in the denominators and
 //   the regularizers (zero)
 // Source: verl's rollout correction (rollout_rs), which drops: "Geo-RS" is k1 with seq_mean;
 //   seq-mask-tis of NeMo-RL and OpenRLHF is the same mask as a weight of 0.

@@ -1,4 +1,5 @@
-// Weight resample: the step as if drawn again, rollouts of large |reward| more often.
+// Weight resample: weights the step as if it were drawn again, with rollouts of large |reward|
+// drawn more often.
 //   e_i = B |r_i|^p / sum_j |r_j|^p over rollouts with tokens;  m_i = floor(e_i) + [u_i < e_i -
 //   floor(e_i)], u_i an addressed draw;
 //   w_it = m_i sum_j T_j / sum_j m_j T_j, so that a mean over tokens is one over the tokens drawn;

@@ -1,6 +1,6 @@
 // Weight top_entropy: only the most undecided tokens of an update are trained.
 //   keep_it = 1 for the ceil(top_entropy_share * N) tokens of largest current entropy among those
-//   still kept, else 0; equal ones by addressed draw
+//   still kept, else 0; ties are broken by an addressed draw
 // Source: Beyond the 80/20 Rule, arXiv:2506.01939, section 5 (0.2).
 // Shapes: [N] column current_entropy -> [N].   Knobs: top_entropy_share.
 // What differs from none: only forking tokens carry the gradient, and the denominators count only

@@ -38,8 +38,8 @@ class ChildPipes {
 };
 
 /// Sleeps until `wake` is readable or a process has written or can be written to, at most `left_s`
-/// seconds and never longer than a quarter of a second; infinity: as long as it takes. Processes
-/// that are not there are null.
+/// seconds and never longer than a quarter of a second; infinity: without a limit. Missing
+/// processes are null.
 void wait_for(int wake, const std::vector<const ChildPipes*>& processes, double left_s);
 
 }  // namespace rollcall::reward

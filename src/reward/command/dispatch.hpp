@@ -1,6 +1,6 @@
-// Decides which process of a command answers which request (a verifier's command: judges which
-// sample), and what happens to a request whose process dies or is too slow. It decides only: it has
-// no processes and no clock.
+// Decides which process of a command answers which request (for a verifier's command: judges which
+// sample), and what happens to a request if its process dies or is too slow. It only decides, and
+// has no processes and no clock.
 #pragma once
 
 #include "reward/command/message.hpp"
@@ -18,8 +18,8 @@ namespace rollcall::reward {
 
 using Ticket = std::uint64_t;  ///< number of a request, from 0, in order of arrival
 
-/// How a verdict came about. After `clock`, where the process was too slow, a repetition might end
-/// differently; after the other causes it would not.
+/// The way in which a verdict came about. After `clock`, which means that the process was too slow,
+/// a repetition might end differently. After the other causes it would not.
 enum class Cause : std::uint8_t { replied, clock, died, malformed };
 
 struct Verdict {
@@ -41,7 +41,7 @@ struct Dispatch {
     double since_s = 0.0;    ///< when it was given
     double allowed_s = 0.0;  ///< longest time from then on
     bool alone = true;       ///< the process had no other open request in the meantime
-    bool dropped = false;    ///< nobody waits for its answer
+    bool dropped = false;    ///< its answer is no longer wanted
   };
   struct Process {
     Phase phase = Phase::absent;
@@ -81,8 +81,7 @@ struct Heard {  ///< the process has answered part of a request, whose time limi
   std::size_t process = 0;
   Ticket ticket = 0;
 };
-struct Dropped {  ///< nobody is waiting for the answer to this request any more; it is never
-                  ///< settled
+struct Dropped {  ///< the answer to this request is no longer wanted, and it is never settled
   Ticket ticket = 0;
 };
 struct Failed {  ///< the process died or wrote something unusable, and must be ended
@@ -126,12 +125,13 @@ using Action = std::variant<action::Start, action::Send, action::End, action::Se
 /// has answered nothing for timeout_s, or a request takes longer than timeout_s times the requests
 /// that were open when it was given. Requests that were not alone in it are asked again, each alone
 /// in a fresh process. One that was alone is undecided at once if the process was too slow or
-/// fresh, and is asked again in a fresh one otherwise. So a verdict depends on the request alone,
-/// and not on what its process judged earlier, on the number of processes, or on the order of
+/// fresh, and is asked again in a fresh one otherwise. So a verdict depends only on the request,
+/// and not on the earlier requests of its process, on the number of processes, or on the order of
 /// events.
 std::vector<Action> advance(Dispatch& state, const Event& event);
 
-/// When the next Passed is due, in seconds on the events' clock; infinity while no request is open.
+/// The time at which the next Passed is due, in seconds on the events' clock; infinity while no
+/// request is open.
 double next_deadline_s(const Dispatch& state);
 
 }  // namespace rollcall::reward

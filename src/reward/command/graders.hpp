@@ -18,7 +18,7 @@ namespace rollcall::reward {
 
 /// Callbacks, called by the thread of Graders.
 struct GraderListener {
-  /// Receives what a process wrote to standard error.
+  /// Receives the standard error of a process.
   std::function<void(std::size_t process, std::string_view bytes)> errors = [](std::size_t,
                                                                                std::string_view) {};
   std::function<void()> judged = [] {};  ///< called for each verdict
@@ -38,7 +38,7 @@ class Graders {
   /// must differ.
   std::uint64_t add(std::vector<Sample> samples);
   using Batch = std::pair<std::uint64_t, std::vector<Verdict>>;
-  /// A batch whose samples all have a verdict, in the samples' order; nothing while there is no
+  /// A batch in which all samples have a verdict, in the samples' order; nothing while there is no
   /// such batch. Throws the error that stopped the judging (EnvironmentError if the command can no
   /// longer be started).
   std::optional<Batch> take();
@@ -50,12 +50,13 @@ class Graders {
   std::unique_ptr<Work> work_;
 };
 
-/// What a trial makes of a reply which says that the command failed on the sample (Reply::failed).
+/// The treatment, in a trial, of a reply which says that the command failed on the sample
+/// (Reply::failed).
 enum class OnFailure : std::uint8_t { refuse, accept };
 
 /// Has one process judge one sample, before others are asked for. Throws EnvironmentError if the
-/// command cannot be started, and ConfigError, with the end of what the command wrote to standard
-/// error, if it returns no usable verdict.
+/// command cannot be started, and ConfigError, with the end of the command's standard error, if it
+/// returns no usable verdict.
 Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample& sample,
                     OnFailure on_failure = OnFailure::refuse);
 

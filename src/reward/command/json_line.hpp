@@ -1,5 +1,5 @@
-// A line of a user's program, whether it judges or plays an environment: one JSON object with the
-// id of what it answers.
+// A line of a user's program, which judges or plays an environment: one JSON object with the id of
+// the request that it answers.
 #pragma once
 
 #include "base/text/json.hpp"

@@ -9,7 +9,7 @@
 
 namespace rollcall::reward {
 
-/// One response to judge. `id` names its rollout, so that verdicts may come in any order.
+/// One response to judge. `id` names its rollout, so that verdicts may arrive in any order.
 struct Sample {
   std::string id;  ///< "train/12/347/0/3": purpose, step, prompt, draw, sample
   std::string prompt, response, answer;
@@ -26,7 +26,7 @@ struct Reply {
   std::string reason{};
   /// If undecided: the command was judging this answer, and the judging ended abnormally on it.
   bool ended = false;
-  /// The command itself failed on this answer: a run does not begin with such a reply.
+  /// The command itself failed on this answer. A run does not begin after such a reply.
   bool failed = false;
   std::string extracted{};  ///< the answer in the response, for majority votes; empty if not given
 };
@@ -34,7 +34,7 @@ struct Reply {
 struct Answered {
   std::string id{};
   Reply reply{};
-  std::string fault{};  ///< what is wrong with the line; empty if it is usable
+  std::string fault{};  ///< the fault of the line; empty if it is usable
 };
 
 inline constexpr std::size_t kLongestReply = std::size_t{1} << 20U;  ///< bytes of a line

@@ -19,22 +19,23 @@ namespace rollcall::reward {
 /// One thread calls run() and everything else while run() lasts.
 class ProcessLoop {
  public:
-  /// Whoever asks the processes: it owns the requests and reads the replies.
+  /// The side that asks the processes. It owns the requests and reads the replies.
   class Client {
    public:
     virtual ~Client() = default;
-    /// Takes what was asked since the last call. Returns false if it is time to end.
+    /// Takes the requests made since the last call. Returns false if it is time to end.
     virtual bool admit() = 0;
     virtual void started(std::size_t process) = 0;
     virtual void send(std::size_t process, Ticket ticket) = 0;
     /// Returns false if the process was ended because of the line.
     virtual bool handle_line(std::size_t process, const std::string& line) = 0;
     virtual void heard_errors(std::size_t process, std::string_view bytes) = 0;
-    /// The process has ended by itself. Returns `how` with what else the client knows of it.
+    /// The process has ended by itself. Returns `how` with the client's additional knowledge about
+    /// it.
     virtual std::string died(std::size_t /*process*/, std::string how) { return how; }
-    /// The process will be ended, because what it wrote cannot be used.
+    /// The process will be ended, because its output cannot be used.
     virtual void is_unusable(std::size_t /*process*/, const std::string& /*how*/) {}
-    virtual void ended(std::size_t process) = 0;  ///< it no longer runs, for whatever reason
+    virtual void ended(std::size_t process) = 0;  ///< it no longer runs, for any reason
     virtual void settle(const action::Settle& settled) = 0;
     virtual void before_end() {}  ///< called once before the remaining processes are ended
     virtual void fail(std::exception_ptr failure) = 0;  ///< run() has stopped because of it

@@ -8,14 +8,13 @@
 
 namespace rollcall::reward {
 
-/// Most bytes in a request, a third of what a Unix socket takes by default.
+/// The largest number of bytes in a request, a third of a Unix socket's default capacity.
 inline constexpr std::size_t kPacket = 65536;
 
 struct Request {
-  /// 0 asks to start the command whose words follow in the packet, each with a terminating zero
-  /// byte.
+  /// 0 asks to start a command. Its words follow in the packet, each with a terminating zero byte.
   pid_t end = 0;
-  int grace_ms = 0;  ///< for an end: how long the process may take to end by itself
+  int grace_ms = 0;  ///< for an end: the time that the process may take to end by itself
 };
 struct Answer {
   pid_t pid = -1;   ///< for a start: the process; the ends of its three standard streams come with

@@ -115,7 +115,7 @@ Verdict compared(const Read& reference, const Read& answer, std::int64_t& work) 
   return verdict;
 }
 
-/// Properties of one text on its own, whatever it is compared with.
+/// Properties of one text by itself, independent of the other side of the comparison.
 struct OwnValue {
   /// False for words, sets or infinities where numbers should be, and for a division by zero.
   bool is_value = true;

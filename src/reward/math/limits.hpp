@@ -1,5 +1,5 @@
-// How much work a decision about an answer may take. Work is counted and not timed, so a verdict is
-// the same on any machine.
+// The limits on the work for a decision about an answer. Work is counted and not timed, so a
+// verdict is the same on any machine.
 #pragma once
 
 #include <cstddef>

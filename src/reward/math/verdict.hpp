@@ -10,13 +10,13 @@ namespace rollcall::reward::math {
 
 enum class Answer { equal, different, undecided };
 
-/// Why a verdict is undecided. Each reason concerns the reference, so that no answer can choose to
-/// be undecided: if only the answer leaves something open, it is wrong.
+/// The reason why a verdict is undecided. Each reason concerns the reference, so that no answer can
+/// choose to be undecided: if only the answer leaves something open, it is wrong.
 enum class Open {
   no,         ///< it is decided, or a running comparison has not found the reason yet
   unread,     ///< the reference cannot be read
   valueless,  ///< the reference has no value that is defined and can be computed
-  costly,     ///< the reference alone takes more than its share of the counted work or bits
+  costly,     ///< the reference by itself takes more than its share of the counted work or bits
   /// The reference is an unsolved equation, and the answer may give all of its solutions or only
   /// some.
   equation,
@@ -47,7 +47,7 @@ struct Verdict {
   Open open = Open::no;
 };
 
-/// An undecided verdict for a reason in the list, with details.
+/// An undecided verdict with a reason from the list and details.
 inline Verdict left_open(Open open, const std::string& detail = {}) {
   const std::string_view says = kOpenReasons[std::size_t(open) - 1].says;
   return {Answer::undecided, detail.empty() ? std::string(says) : std::string(says) + ": " + detail,

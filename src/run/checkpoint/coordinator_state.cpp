@@ -24,8 +24,8 @@ using nlohmann::json;
 constexpr int kOldest = 2;
 int newest_format() { return row_of(Part::coordinator).format; }
 
-/// Texts that are written only where they are not empty, so that a build that does not know one of
-/// them can read the states without it.
+/// Texts that are written only if they are not empty, so that a build that does not know one of
+/// them can read states without it.
 constexpr std::pair<const char*, std::string CoordinatorState::*> kOptionalTexts[] = {
     {"judge_digest", &CoordinatorState::judge_digest},
     {"mask_digest", &CoordinatorState::mask_digest},
@@ -40,7 +40,7 @@ io::PublishedFile file_from(const json& j) {
 }
 
 /// Answers and judge tasks are text of a model, which may be any bytes. JSON text may not, so they
-/// are written in hexadecimal.
+/// are written in hexadecimal form.
 std::string to_hex(const std::string& bytes) {
   std::string text;
   for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -54,8 +54,8 @@ std::string from_hex(const std::string& text) {
   return bytes;
 }
 
-/// Number, level, text and answer. Prompts that are no judge tasks have also what they were made
-/// of, the tokens that their answers begin with, and whether those train.
+/// Number, level, text and answer. Prompts other than judge tasks also have their origin, the
+/// tokens that their answers begin with, and whether those tokens train.
 json derived_json(const DerivedPrompt& derived) {
   const auto& [prompt, from, given, learns] = derived;
   json j{prompt.id.value, prompt.level, to_hex(prompt.text), to_hex(prompt.answer)};
@@ -160,7 +160,7 @@ std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files,
   });
   const auto one_file = [&](const UnpackedFile& first, const UnpackedFile& before,
                             const UnpackedFile& last) {
-    // A step was lost, and the name of no file may include it.
+    // A step was lost, so no file name may include it.
     const bool gap = last.purpose == Purpose::train && last.step > before.step + 1;
     return first.purpose == last.purpose && !gap &&
            std::none_of(entries.begin(), entries.end(), [&](const auto& e) {

@@ -1,4 +1,4 @@
-// What a checkpoint must hold, by the settings and by how far the run has come.
+// Finds the parts that a checkpoint must hold, from the settings and the progress of the run.
 #include "run/checkpoint/part_check.hpp"
 
 #include "base/errors/error.hpp"
@@ -16,10 +16,10 @@ namespace {
 constexpr const char* kIncomplete = "the run cannot go on from it";
 constexpr const char* kOther = "use an older checkpoint, or restore the file from a copy";
 
-/// Where a branch began.
+/// The origin of a branch.
 struct Origin {
-  std::string checkpoint{};      ///< the parent's; empty: the run is no branch
-  std::int64_t train_steps = 0;  ///< train steps that the parent had done
+  std::string checkpoint{};      ///< the parent's checkpoint; empty: the run is not a branch
+  std::int64_t train_steps = 0;  ///< training steps that the parent had done
 };
 
 Origin origin_of(const CoordinatorState& state) {
@@ -38,14 +38,14 @@ bool is_needed(Presence presence, const PartNeeds& needs) {
   return true;
 }
 
-/// The names that the files of a part have when none is missing. Where they are numbered, the last
-/// number in the name of the last file says how many there are.
+/// The names that the files of a part have if none is missing. If they are numbered, the last
+/// number in the name of the last file gives their number.
 std::vector<std::string> whole_part(const io::CheckpointFacts& files, Part part) {
   std::vector<std::int64_t> last(numbers_of(part), 1);
   if (last.empty()) return {file_of(part)};
   for (const auto& [file, facts] : files)
     if (const auto numbers = numbers_in(part, file)) last = std::max(last, *numbers);
-  // One more name than there are files is enough to find a missing one.
+  // One name more than the number of files is enough to find a missing one.
   const std::int64_t count = std::min(last.back(), std::int64_t(files.size()) + 1);
   std::vector<std::string> names;
   for (std::int64_t number = 1; number <= count; ++number) {
@@ -85,9 +85,9 @@ PartNeeds part_needs(const RunConfig& config, const CoordinatorState& state,
   const auto reads = [&](const char* wanted) {
     return std::find(columns.begin(), columns.end(), wanted) != columns.end();
   };
-  // The first training step makes the policy its reference, in a branch its own first step: the
-  // parent may have had none. A rollback to a checkpoint from before that step leaves the run
-  // without a reference until the next step, and counts as a bad step.
+  // The first training step makes the policy its reference. In a branch this is the branch's own
+  // first step, because the parent may have had none. A rollback to a checkpoint from before that
+  // step leaves the run without a reference until the next step, and counts as a bad step.
   const bool has_begun = state.train_steps > origin.train_steps && state.bad_steps == 0;
   return {.reference =
               reads(column::reference_logprob) && (!config.reference.model.empty() || has_begun),

@@ -1,4 +1,4 @@
-// Writes the scheduler's rows as a base and changes of it, and a new base where that is cheaper.
+// Writes the scheduler's rows as a base and changes to it, or as a new base if that is cheaper.
 #include "run/checkpoint/scheduler_files.hpp"
 
 #include "base/errors/error.hpp"
@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kMostFiles = 64;      // each is a directory entry of every checkpoint, and a
                                             // resume reads all of them
-constexpr std::uint64_t kLeastBase = 4096;  // rows, about 100 KB: a smaller base costs no more than
-                                            // another file
+constexpr std::uint64_t kLeastBase = 4096;  // rows, about 100 KB: a smaller base costs about the
+                                            // same as one more file
 
 std::string rows_name(std::size_t number) {
   const std::array numbers{std::int64_t(number)};

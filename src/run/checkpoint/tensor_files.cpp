@@ -1,4 +1,4 @@
-// Makes the head of a safetensors file; the data are written from where the tensors lie.
+// Makes the header of a safetensors file. The data are written directly from the tensors.
 #include "run/checkpoint/tensor_files.hpp"
 
 #include "model/tensors/model_folder.hpp"

@@ -79,10 +79,11 @@ bool learns_given(const RunConfig& config, const method::Objective& objective) {
 }
 
 StepResidency step_at(const RunConfig& c, const method::Objective& objective) {
-  // After a first update the stored log-probs are no longer those of the policy, and all ranks
-  // compute them anew.
+  // After the first update the stored log-probs no longer match the policy, and all ranks compute
+  // them again.
   const bool one_update = c.train.epochs == 1 && c.train.mini_batches == 1;
-  // Rollouts that train behind another prompt than they were asked have no log-probs there.
+  // Rollouts that train after a prompt different from the one they were asked have no log-probs
+  // there.
   const bool behind_others = !c.second_pass.kind.empty() && c.second_pass.trained_on == "parent";
   const bool own = c.replay.share == 0.0 && c.experts.share == 0.0 &&
                    c.train.from_archive.empty() && !behind_others && !learns_given(c, objective);

@@ -1,5 +1,5 @@
-// Compares two checkpoints and keeps one bit for each weight that differs: of the whole model on
-// rank 0, of their own share on update ranks.
+// Compares two checkpoints and keeps one bit for each weight that differs. Rank 0 keeps the bits of
+// the whole model, and update ranks keep those of their own share.
 #include "run/context/gradient_mask.hpp"
 
 #include "base/errors/error.hpp"
@@ -19,9 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr auto kBlock = std::int64_t(kernels::kNormBlock);
-constexpr std::int64_t kPiece = 4096 * kBlock;  // weights whose mask rank 0 has in memory at a time
+constexpr std::int64_t kPiece = 4096 * kBlock;  // number of weights for which rank 0 has the mask
+                                                // in memory at a time
 
-/// Opens the files of a checkpoint, whose tensors must be those of the run's model.
+/// Opens the files of a checkpoint. Its tensors must match the run's model.
 model::WeightFiles open_files(const char* key, const std::string& folder,
                               const model::ModelConfig& policy) {
   const auto own = model::weight_layout(policy),

@@ -39,7 +39,7 @@ void fill_prompt_tokens(RunTexts& texts, WorkerPool& pool) {
 }
 
 /// Fills the examples that supervised steps learn from. Examples for which the model has no room
-/// are left out and never cut, but for the last turns of an expert's conversation.
+/// are left out and never cut, except for the last turns of an expert's conversation.
 void fill_examples(RunTexts& texts, const RunConfig& config, WorkerPool& pool,
                    std::int64_t positions, const task::ExampleSet& set) {
   if (config.sft.steps == 0) return;
@@ -171,7 +171,7 @@ void find_too_long(const std::vector<Prompt>& prompts,
   }
 }
 
-/// "; FILE:LINE, FILE:LINE are too long as well, and 3 others": the prompts beside the longest.
+/// "; FILE:LINE, FILE:LINE are too long as well, and 3 others": the prompts other than the longest.
 std::string others_of(const TooLong& found, const TaskSection& section) {
   if (found.prompts.size() < 2 || !task::reads_rows(section)) return {};
   std::vector<std::string> texts;
@@ -182,7 +182,7 @@ std::string others_of(const TooLong& found, const TaskSection& section) {
                      more > 0 ? fmt::format(", and {} others", more) : "");
 }
 
-/// Throws ConfigError where prompts are too long.
+/// Throws ConfigError if prompts are too long.
 void refuse_too_long(const TooLong& found, const RunConfig& config, std::int64_t positions) {
   if (found.count == 0) return;
   const std::int64_t answer = sizing::least_answer_tokens(config);
@@ -198,8 +198,8 @@ void refuse_too_long(const TooLong& found, const RunConfig& config, std::int64_t
                   sizing::answer_limit_key(config))));
 }
 
-/// Checks the lengths at the start, because a prompt of the last step that does not fit would end
-/// the run after hours.
+/// Checks the lengths at the start, because otherwise a prompt of the last step that does not fit
+/// would end the run after hours.
 void check_lengths(const RunTexts& texts, const RunConfig& config, std::int64_t positions) {
   const std::int64_t room = positions - sizing::least_answer_tokens(config);
   TooLong found;

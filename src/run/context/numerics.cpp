@@ -99,8 +99,8 @@ std::vector<NumericsRecord> parse_numerics(const std::string& json) {
 }
 
 int device_place(int rank_on_node) {
-  // The variable of mpirun comes first: inside a batch job its ranks inherit SLURM_LOCALID from the
-  // shell of the batch script.
+  // The variable of mpirun comes first, because inside a batch job its ranks inherit SLURM_LOCALID
+  // from the shell of the batch script.
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
     const char* text = std::getenv(name);
     if (text == nullptr) continue;

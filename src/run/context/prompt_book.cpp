@@ -1,4 +1,4 @@
-// Finds derived prompts by number, and asks those of the task in the form that was drawn.
+// Finds derived prompts by number, and asks prompts of the task in the form that was drawn.
 #include "run/context/prompt_book.hpp"
 
 #include "base/errors/error.hpp"
@@ -16,7 +16,7 @@
 namespace rollcall::run {
 namespace {
 
-/// The position of a prompt among ascending derived ones; their end where it is none of them.
+/// The position of a prompt among ascending derived prompts; their end if it is not one of them.
 std::span<const DerivedPrompt>::iterator position(PromptId prompt,
                                                   std::span<const DerivedPrompt> derived) {
   const auto before = [](const DerivedPrompt& one, PromptId id) { return one.prompt.id < id; };
@@ -24,8 +24,8 @@ std::span<const DerivedPrompt>::iterator position(PromptId prompt,
   return found != derived.end() && found->prompt.id == prompt ? found : derived.end();
 }
 
-/// The group whose form counts: further draws of a prompt that belong to a group are asked in the
-/// form of that group.
+/// The group that decides the form: further draws of a prompt that belong to a group are asked in
+/// the form of that group.
 const GroupId& drawn_as(const GroupId& group, const Derivation& from) {
   return is_plain(from) ? group : from.parent;
 }
@@ -126,8 +126,8 @@ std::vector<DerivedPrompt> asked_by(std::span<const GroupPlan> groups,
 
 namespace {
 
-/// Tokens of the longest words that [openings] may put behind a question, with the blank line
-/// before them.
+/// The number of tokens of the longest words that [openings] may put after a question, including
+/// the blank line before them.
 std::int64_t longest_words(const RunConfig& config, const RunTexts& texts) {
   std::int64_t longest = 0;
   if (config.openings.as != "prompt") return longest;

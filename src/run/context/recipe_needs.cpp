@@ -30,7 +30,7 @@ struct Need {
   const char* key;  ///< the setting that is missing
   bool (*is_met)(const RunConfig& config);
   const char* lacking;
-  const char* without;  ///< what the run would be without the setting
+  const char* without;  ///< a description of the run without the setting
   const char* remedy;
   bool forgets_at_refresh = false;  ///< the recipe drops its replayed data whenever the policy is
                                     ///< copied into the reference
@@ -43,7 +43,7 @@ constexpr const char* kAsUnforked =
     "no rollout would begin as another one did, and the recipe is one of unforked rollouts";
 bool takes_current(const RunConfig& c) { return !replays(c) || c.replay.old_policy == "current"; }
 
-/// The pieces of the run's scheduler, whichever row or key names them.
+/// The pieces of the run's scheduler, no matter which row or key names them.
 scheduling::SchedulerChoice pieces_of(const SchedulerSection& s) {
   return scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection});
 }
@@ -52,7 +52,8 @@ bool selects(const RunConfig& c, std::string_view selection) {
   return pieces_of(c.scheduler).selection == selection;
 }
 
-/// Whether groups without a success may train: the scheduler's selection leaves none of them out.
+/// Whether groups without a success may train, because the scheduler's selection leaves none of
+/// them out.
 bool trains_unsolved(const RunConfig& c) {
   const auto& knobs = c.scheduler.knobs;
   return !selects(c, "informative") ||
@@ -60,13 +61,13 @@ bool trains_unsolved(const RunConfig& c) {
                    std::pair<std::string, std::string>("left_out", "solved")) != knobs.end();
 }
 
-/// Whether beginnings that the scheduler gives as help train, where it gives any help.
+/// Whether beginnings that the scheduler gives as help train, if it gives any help.
 bool learns_help(const RunConfig& c) {
   return pieces_of(c.scheduler).rounds != "hints" || (c.hints.as == "beginning" && c.hints.learns);
 }
 
-/// A part of a recipe's paper beside its loss that the loss can do without. The run is another
-/// method without it, so a warning names the part, but no run is refused.
+/// A part of a recipe's paper outside its loss that the loss does not need. Without it the run uses
+/// a different method, so a warning names the part, but no run is refused.
 struct Companion {
   std::string_view recipe;
   std::string_view
@@ -74,7 +75,7 @@ struct Companion {
                  ///< part is one rollout for each prompt
   std::string scheduling::SchedulerChoice::*family;  ///< the part is a piece of this family ...
   std::string_view piece;                            ///< ... with this name
-  const char* without;                               ///< what the run is without the part
+  const char* without;                               ///< a description of the run without the part
 };
 
 using scheduling::SchedulerChoice;
@@ -123,15 +124,15 @@ constexpr Companion kCompanions[] = {
     {"entropy-80-20", kRefills, &SchedulerChoice::rounds, "refill", kEqualGroups.data()},
 };
 
-/// A column through which a run learns from something else than verdicts on its own rollouts, and
-/// so would learn in a control experiment with shuffled verdicts too.
+/// A column through which a run learns from something other than verdicts on its own rollouts. So
+/// it would learn in a control experiment with shuffled verdicts, too.
 struct Leak {
-  const char* column;  ///< one that ends with a slash means all that begin with it
+  const char* column;  ///< a name that ends with a slash means all columns that begin with it
   const char* what;
   bool (*is_there)(const RunConfig& config) = [](const RunConfig&) { return true; };
 };
 
-/// Whether the reference is another model than the one that trains.
+/// Whether the reference is a different model from the one that trains.
 bool has_foreign_reference(const RunConfig& c) {
   const std::string& model = c.reference.model;
   return !model.empty() && model != c.model.path && model != c.run.init_from;
@@ -146,7 +147,8 @@ constexpr Leak kLeaks[] = {
     {method::column::given, "tokens that were given to it"},
     {method::column::probe_accuracy, "how probable the reference answer is"},
     {method::column::gold_logprob, "how probable the reference answer is"},
-    // The rewards of turns move with the verdict (run/step/shuffle_rewards.cpp), their parts do not.
+    // The rewards of turns move with the verdict (run/step/shuffle_rewards.cpp), but their parts do
+    // not.
     {method::column::turn_component, "what an environment pays for single turns",
      task::has_environment},
 };
@@ -176,7 +178,7 @@ std::vector<std::string> reward_pieces(const RunConfig& config) {
   return parts(names, '+');
 }
 
-/// The value of a knob in the run file, else that of the recipe.
+/// The value of a knob in the run file, else the recipe's value.
 std::string knob_of(const RunConfig& config, const std::string& name) {
   std::string value;
   for (const auto& recipe : method::library().recipes())
@@ -187,8 +189,8 @@ std::string knob_of(const RunConfig& config, const std::string& name) {
   return value;
 }
 
-/// Number of components of a verdict for which the recipe pays; nothing where it pays for the
-/// verdict as a whole.
+/// Number of components of a verdict for which the recipe pays; nothing if it pays for the verdict
+/// as a whole.
 std::optional<std::size_t> paid_components(const RunConfig& config) {
   const auto pieces = reward_pieces(config);
   if (std::find(pieces.begin(), pieces.end(), "components") == pieces.end()) return std::nullopt;

@@ -87,7 +87,8 @@ std::string data_hash(const RunTexts& texts) {
   return Sha256().add(fmt::format("{} {} {}", texts.prompts.hash, text, texts.examples_hash)).hex();
 }
 
-/// The settings that each part of draft_job() reads, the one that is most likely wrong first.
+/// The settings that each part of draft_job() reads, beginning with the one that is most likely
+/// wrong.
 const Faults::Keys kRowKeys{"task.answer_marker", "task.name",    "task.file",
                             "task.heldout_file",  "task.fields.", "reward.verifier"};
 const Faults::Keys kPromptKeys{"task.file",
@@ -143,9 +144,8 @@ void make_judges(RunContext& context) {
     context.grading.verdict_grader.emplace(verdict_grader(context.config.task, verifier));
 }
 
-/// Finds out what stands between the turns of conversations, and which components they have. A chat
-/// template that rewrites earlier turns is refused here, and so are settings that do not fit the
-/// environment.
+/// Finds the text between the turns of conversations, and their components. A chat template that
+/// rewrites earlier turns is refused here, and so are settings that do not fit the environment.
 void prepare_turns(RunContext& context) {
   if (!task::has_environment(context.config)) return;
   const auto traits = environment::traits_of_run(context.config, *context.texts.format);
@@ -241,7 +241,7 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
     context.models = models_of(config, *context.texts.tokenizer);
     check_vocabulary(config, context);
   });
-  std::int64_t tiers = 0;  // of help, as the scheduler asks for it
+  std::int64_t tiers = 0;  // tiers of help that the scheduler asks for
   if (reads)
     faults.check(
         {"scheduler.policy", "scheduler.", "train.prompts_per_step", "train.rollouts_per_prompt"},
@@ -348,8 +348,8 @@ void fit_memory(RunContext& context, int rank, const std::vector<std::uint64_t>&
   std::map<std::string, std::vector<int>> alike;  // on rank 0: ranks by their line for the log,
                                                   // where equal lines are written once
   const auto fit = [&](int r) {
-    // A twentieth of the measured memory is left for what no table counts: buffers of messages and
-    // files, and other processes of the node.
+    // A twentieth of the measured memory is left for uses that no table counts: buffers of messages
+    // and files, and other processes of the node.
     const std::uint64_t limit = given.empty() ? offered.at(std::size_t(r)) / 20 * 19
                                               : parse_bytes(given, "run.memory_limit");
     const auto need = memory_need(context.config, context.models, context.layout, r, longest);

@@ -1,4 +1,4 @@
-// Counts the memory of a run's texts as the allocator of the C library hands it out.
+// Counts the memory of a run's texts, including the overhead of the C library's allocator.
 #include "run/context/text_memory.hpp"
 
 #include "run/context/run_texts.hpp"

@@ -1,4 +1,4 @@
-// Does one action after another, until the run is done or is asked to stop.
+// Carries out the actions in sequence, until the run is done or is asked to stop.
 #include "run/coordinator/coordinator.hpp"
 
 #include "base/errors/log.hpp"
@@ -25,7 +25,7 @@
 namespace rollcall::run {
 namespace {
 
-/// Warns when the scheduler's state is of other prompts than the current ones.
+/// Warns if the scheduler's state belongs to prompts other than the current ones.
 void warn_of_changed_prompts(const scheduling::LoadReport& report) {
   if (report.same_prompts) return;
   const std::string anew =
@@ -123,7 +123,7 @@ ExitCode Coordinator::run_actions() {
   }
 }
 
-/// Share of the training that is done; at least 1 where checkpoint.patience has ended the training.
+/// Share of the training that is done; at least 1 if checkpoint.patience has ended the training.
 double Coordinator::progress() const {
   const double done = steps_.course().progress(state_);
   return has_stalled(state_, context_->config.checkpoint) ? std::max(done, 1.0) : done;
@@ -182,8 +182,8 @@ Coordinator::Outcome Coordinator::perform(Action action) {
   return {};
 }
 
-/// Opens a step, once it is known that no stop is wanted. A checkpoint is begun where the last one
-/// was long ago.
+/// Opens a step, once it is known that no stop is wanted. Begins a checkpoint if the last one was
+/// long ago.
 void Coordinator::begin_step() {
   if (stop_.is_checkpoint_due(checkpoints_.since_s()))
     save_meanwhile(step_name(state_, context_->config));
@@ -193,7 +193,7 @@ void Coordinator::begin_step() {
 void Coordinator::warm_step() {
   begin_step();
   steps_.supervise();
-  // Norms of the supervised loss say nothing about the norms of the next phase.
+  // Gradient norms of the supervised loss do not predict the norms of the next phase.
   if (state_.sft_steps == context_->config.sft.steps) state_.grad_norm_mean = 0.0;
   checkpoints_.notice();
 }
@@ -210,15 +210,15 @@ void Coordinator::train_step() {
     note_best(state_, context_->config.checkpoint.keep_best, row);
 }
 
-/// Begins a checkpoint that a bad step may roll back to and whose steps may be packed once it is
-/// durable. The one before is completed first.
+/// Begins a checkpoint to which a bad step may roll back. Once it is durable, the steps before it
+/// may be packed. The previous checkpoint is completed first.
 void Coordinator::begin_save(const std::string& name) {
   state_.rollback_to = name;
   save_meanwhile(name);
 }
 
-/// Begins a checkpoint that may be due only because time has passed: it changes neither what a bad
-/// step rolls back to nor which steps are compared.
+/// Begins a checkpoint that may be due only because time has passed. It changes neither the
+/// checkpoint to which a bad step rolls back nor the steps that are compared.
 void Coordinator::save_meanwhile(const std::string& name) {
   checkpoints_.finish();
   archive_.pack_when_due();
@@ -263,7 +263,7 @@ bool Coordinator::stop_wanted() {
   return true;
 }
 
-/// Ends the run in an evaluation that was stopped. A resume makes the whole evaluation again.
+/// Ends the run in an evaluation that was stopped. A resume repeats the whole evaluation.
 ExitCode Coordinator::stop_in_evaluation() {
   require<EnvironmentError>(
       step_.has_ended() || !stop_.is_out_of_time(),
@@ -279,7 +279,8 @@ ExitCode Coordinator::give_up_step() {
   records_.end_bar();
   const std::string reason = stop_.reason_of_cut();
   checkpoints_.finish();
-  records_.keep_rows(step_.metric_rows());  // a step that is cut in its validation has left a row
+  records_.keep_rows(step_.metric_rows());  // a step that is cut during its validation has left a
+                                            // row
   step_.take_back(state_);
   const bool supervised = step_name(state_, context_->config).starts_with("sft");
   const std::string& newest = checkpoints_.newest().name;

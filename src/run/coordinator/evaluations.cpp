@@ -1,4 +1,5 @@
-// Makes evaluations in rounds and compares those of earlier starts with the current settings.
+// Makes evaluations in rounds, and compares evaluations of earlier starts with the current
+// settings.
 #include "run/coordinator/evaluations.hpp"
 
 #include "base/errors/log.hpp"
@@ -27,15 +28,15 @@
 namespace rollcall::run {
 namespace {
 
-/// Most tokens of a rollout after its prompt.
+/// The largest number of tokens that a rollout can have after its prompt.
 std::int64_t longest_answer(const RunContext& context) {
   return sizing::answer_tokens(context.config, context.models.policy.max_position_embeddings, 0);
 }
 
 /// The largest number of prompts in one round of an evaluation. The shards of a round are in memory
 /// and must arrive within run.deadline_s, and a time limit ends an evaluation only between two
-/// rounds. So a round is as large as a step of training, or as what a rank samples within minutes
-/// where that is more.
+/// rounds. So a round is as large as a step of training, or larger if a rank can sample more within
+/// minutes.
 std::int64_t prompts_limit(const RunContext& context, std::int64_t samples) {
   constexpr std::int64_t kTokensPerRank = 1 << 18, kRolloutsPerRank = 16384;
   const auto ranks = std::int64_t(context.layout.of(comm::Stage::generation).size());
@@ -54,8 +55,8 @@ class EvaluationRounds {
  public:
   EvaluationRounds(const RunContext& context, std::int64_t samples)
       : limit_(prompts_limit(context, samples)) {
-    // Tokens per rank of the first round, when the speed of the ranks is not known: a small model
-    // takes a second or two for them.
+    // Tokens per rank in the first round, when the speed of the ranks is not known yet. A small
+    // model takes a second or two for them.
     constexpr std::int64_t kFirstTokens = 8192;
     const auto ranks = std::int64_t(context.layout.of(comm::Stage::generation).size());
     const std::int64_t first =
@@ -64,10 +65,10 @@ class EvaluationRounds {
   }
   /// Prompts of the next round.
   std::int64_t next() const { return next_; }
-  /// Learns from a round how large the next one should be.
+  /// Sets the size of the next round from the duration of this one.
   void took(std::int64_t prompts, double seconds) {
     constexpr double kRound_s = 8.0;
-    if (prompts < next_) return;  // the last round is smaller and says nothing
+    if (prompts < next_) return;  // the last round is smaller and does not show the speed
     next_ = std::int64_t(
         std::clamp(double(prompts) * kRound_s / std::max(seconds, 1e-3), 1.0, double(limit_)));
     longest_s_ = std::max(longest_s_, seconds);
@@ -79,14 +80,14 @@ class EvaluationRounds {
   double longest_s_ = 0.0;
 };
 
-/// What rank 0 knows of an evaluation at any moment: the rollouts of its finished rounds, and those
-/// that its own threads have drawn in the round under way. It learns at the end of the round what
-/// other ranks have drawn. Another thread reads it to show progress.
+/// The state of an evaluation as known to rank 0: the rollouts of finished rounds, and the rollouts
+/// that its own threads have drawn in the current round. The numbers of other ranks arrive at the
+/// end of the round. Another thread reads it to show progress.
 class PendingSample {
  public:
   explicit PendingSample(std::shared_ptr<const DrawCounts> drawn)
       : drawn_(std::move(drawn)), first_tokens_(drawn_->tokens) {}
-  /// `done`: rollouts of the rounds before; `rollouts`: of the round that begins.
+  /// `done`: rollouts of earlier rounds; `rollouts`: rollouts of the round that begins.
   void begin_round(std::int64_t done, std::int64_t rollouts) {
     const std::lock_guard lock(mutex_);
     done_ = done;
@@ -235,7 +236,7 @@ std::optional<Evaluations::Outcomes> Evaluations::evaluate(Purpose purpose, std:
 report::MetricRow Evaluations::validate() {
   const auto& config = context_->config.eval;
   const auto outcomes = evaluate(Purpose::validation, config.validation_samples);
-  // A resume would not make the validation of a step that is done, so its step is cut with it.
+  // A resume would not repeat the validation of a finished step, so the step is cut as well.
   if (!outcomes) throw StepIsCut{};
   const auto result = report::evaluate(*outcomes, config.pass_k, config.bootstrap,
                                        std::uint64_t(context_->config.run.seed));
@@ -264,7 +265,7 @@ std::optional<report::Evaluation> Evaluations::measure_only() {
   return evaluation;
 }
 
-/// Whether the evaluation is of the current held-out prompts and has the samples that pass@k takes.
+/// Whether the evaluation used the current held-out prompts and has enough samples for pass@k.
 /// `prompts`: digest of the prompts of the evaluation.
 bool Evaluations::is_current(const std::optional<Outcomes>& evaluation,
                              const std::string& prompts) const {
@@ -312,7 +313,7 @@ bool Evaluations::measure(std::optional<Outcomes>& slot, std::string& prompts) {
   if (!slot) earlier = archive_->counted_before();
   const bool again = slot || earlier > 0;
   // The rollouts of the older evaluation go to the archive first, so that no new shard takes the
-  // name of one of theirs.
+  // name of an old one.
   if (again) archive_->pack(state_->unpacked);
   if (slot)
     for (const auto& outcome : *slot) earlier += outcome.correct.size();

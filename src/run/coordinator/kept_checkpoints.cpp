@@ -38,7 +38,8 @@ void keep_earlier(CoordinatorState& state, const RunConfig& config,
           std::find(names.begin(), names.end(), name) != names.end())
         keep_for_good(state, name);
   };
-  if (!state.kept) {  // An earlier build kept what its setting named, without a list.
+  if (!state.kept) {  // An earlier build kept the checkpoints that its setting named, without a
+                      // list.
     state.kept.emplace();
     const auto recorded = newest.empty() ? std::nullopt : recorded_settings(run_dir, newest);
     if (recorded) keep_multiples(recorded->config.checkpoint.keep_every);
@@ -61,7 +62,7 @@ bool note_best(CoordinatorState& state, const std::string& keep_best,
   if (name.empty() || name.starts_with("validation/") != (row.phase == "validation")) return false;
   const auto found = std::find_if(row.values.begin(), row.values.end(),
                                   [&](const auto& value) { return value.first == name; });
-  // A step need not have what the metric measures.
+  // A step need not have this metric.
   if (found == row.values.end()) return false;
   const double value = least ? -found->second : found->second;
   // The comparison is false for NaN too, which is never the best.

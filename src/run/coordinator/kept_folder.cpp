@@ -14,8 +14,8 @@ namespace rollcall::run {
 
 LockFile::LockFile(const std::filesystem::path& run_dir)
     : path_(run_dir / ".lock"), file_(path_, kOpenToRead) {
-  const bool held = FolderLock::is_held(run_dir);  // false: another file has taken the name since
-                                                   // the lock was taken
+  const bool held = FolderLock::is_held(run_dir);  // false: a different file has taken the name
+                                                   // since the lock was taken
   require_own(held);
 }
 

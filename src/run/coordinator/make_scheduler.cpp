@@ -13,8 +13,8 @@
 namespace rollcall::run {
 namespace {
 
-/// The table of the prompts. Domains are numbered in the order of their names. All prompts have a
-/// domain, or the table has none; the same holds for priors.
+/// The table of the prompts. Domains are numbered in the order of their names. Either all prompts
+/// have a domain, or the table has none. The same holds for priors.
 scheduling::PromptTable prompt_table(const std::vector<Prompt>& prompts) {
   scheduling::PromptTable table;
   std::map<std::string, std::int32_t> number;

@@ -15,12 +15,12 @@
 namespace rollcall::run {
 namespace {
 
-/// Names that any run knows. Some appear only in steps that have what they measure.
+/// Names that any run knows. Some appear only in steps in which they can be measured.
 constexpr const char* kNames[] = {
     "actor/entropy", "actor/grad_norm", "actor/lr", "actor/lr_factor", "actor/pg_clipfrac",
     "actor/pg_loss", "actor/ppo_kl", "actor/ratio_max", "actor/ratio_mean", "actor/ratio_min",
     "actor/ratio_max_last", "actor/ratio_min_last",
-    // metrics of some surrogates alone
+    // metrics of only some surrogates
     "actor/bad_above", "actor/bad_below", "actor/good_above", "actor/good_below",
     "actor/is_bounded", "actor/rollout_kl",
     // steps of several updates
@@ -99,7 +99,7 @@ bool is_measured(const RunConfig& config, std::string_view name) {
   });
 }
 
-/// The pieces of a family that the run's objective is made of.
+/// The pieces of a family in the run's objective.
 std::vector<std::string> pieces_of(const ObjectiveSection& objective, method::Family family) {
   const auto& recipes = method::library().recipes();
   const auto row = std::find_if(recipes.begin(), recipes.end(), [&](const auto& recipe) {

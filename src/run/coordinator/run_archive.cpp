@@ -1,4 +1,4 @@
-// Packs shards into archive files by way of the scoring ranks, and sets aside what is replaced.
+// Packs shards into archive files by way of the scoring ranks, and sets replaced files aside.
 #include "run/coordinator/run_archive.hpp"
 
 #include "base/errors/log.hpp"
@@ -33,10 +33,10 @@ void RunArchive::resume() {
   missing_ = rollouts_missing(context_->run_dir, *state_, rollouts_of(uncounted_));
 }
 
-/// An archive file may hold steps that follow the checkpoint: a newer checkpoint, which is damaged
-/// or gone, covered them. An evaluation at the checkpoint's own step may be from before or from
-/// after it, which the total tells. An earlier build dropped the outcomes of an evaluation when
-/// more steps were asked for, even if it then stopped before the first of them.
+/// An archive file may hold steps that follow the checkpoint, because a newer checkpoint, which is
+/// damaged or gone, covered them. An evaluation at the checkpoint's own step may be from before or
+/// from after it, which the total shows. An earlier build dropped the outcomes of an evaluation
+/// when more steps were asked for, even if it then stopped before the first of them.
 void RunArchive::find_uncounted() {
   const auto done = std::uint64_t(state_->train_steps);
   const auto packed = io::packed_rollouts(context_->run_dir, done);

@@ -1,4 +1,4 @@
-// Writes rows, diagnoses, status and progress as the steps bring them.
+// Writes rows, diagnoses, status and progress as the steps finish.
 #include "run/coordinator/run_records.hpp"
 
 #include "base/errors/log.hpp"

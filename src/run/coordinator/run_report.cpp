@@ -47,7 +47,7 @@ std::string model_text(const RunConfig& config, const CoordinatorState& state) {
                      config.model.hidden_size);
 }
 
-/// Settings that differ from their default and that no other row shows.
+/// Settings that differ from their defaults and that no other row shows.
 Facts own_settings(const RunConfig& config) {
   Facts facts;
   for (const auto& c : changed_keys(RunConfig{}, config))
@@ -55,7 +55,8 @@ Facts own_settings(const RunConfig& config) {
   return facts;
 }
 
-/// The last archived training group whose rewards differ: what a group-relative method learns from.
+/// The last archived training group with different rewards, from which a group-relative method
+/// learns.
 std::vector<report::GroupExhibit> exhibit(const fs::path& run_dir) {
   const auto entries = io::read_manifest(run_dir);
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
@@ -74,7 +75,7 @@ std::vector<report::GroupExhibit> exhibit(const fs::path& run_dir) {
   return {};
 }
 
-/// Why the last start failed; empty where it did not.
+/// The reason why the last start failed; empty if it did not fail.
 std::string failure_of(const fs::path& run_dir) {
   return fs::exists(run_dir / "failure") ? read_file(run_dir / "failure") : std::string();
 }

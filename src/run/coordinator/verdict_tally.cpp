@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The innermost place and the error of the last Python traceback in a text: "grade.py:12:
-/// KeyError: 'x'". Empty where the text has none. Other languages print other forms; for them the
+/// KeyError: 'x'". Empty if the text has none. Other languages print other forms, and for them the
 /// message only names the file.
 std::string end_of_traceback(std::string_view text) {
   const std::size_t begin = text.rfind("Traceback (most recent call last):");

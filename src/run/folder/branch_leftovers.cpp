@@ -1,4 +1,4 @@
-// Recognises leftovers by the files that exist and those that do not, since a crash leaves no note.
+// Recognises leftovers by existing and missing files, because a crash leaves no note.
 #include "run/folder/branch_leftovers.hpp"
 
 #include "base/errors/error.hpp"
@@ -16,7 +16,7 @@ namespace rollcall::run {
 namespace fs = std::filesystem;
 namespace {
 
-/// The checkpoint that parent.json names; empty where it names none.
+/// The checkpoint that parent.json names; empty if it names none.
 std::string branched_from(const fs::path& run_dir) {
   const fs::path file = run_dir / "parent.json";
   if (!fs::exists(file)) return {};

@@ -1,4 +1,4 @@
-// A file is continued where an earlier start of the run has left it.
+// A file is continued at the place where an earlier start of the run has left it.
 #include "run/folder/error_files.hpp"
 
 #include "base/errors/log.hpp"

@@ -27,7 +27,8 @@ bool is_readable(const fs::path& path) {
   return !path.empty() && fs::is_regular_file(path, unknown) && ::access(path.c_str(), R_OK) == 0;
 }
 
-/// The file that a word of a command names: itself, or FILE where it is FILE.py:FUNCTION.
+/// The file that a word of a command names: the word itself, or FILE if the word is
+/// FILE.py:FUNCTION.
 std::string named_file(const std::string& word) {
   const auto colon = word.rfind(".py:");
   return colon == std::string::npos || is_readable(word) ? word : word.substr(0, colon + 3);
@@ -52,7 +53,7 @@ std::vector<std::string> imported_modules(const std::string& text) {
   return modules;
 }
 
-/// Adds the file, and of a Python file what it imports from its own folder.
+/// Adds the file and, if it is a Python file, the modules that it imports from its own folder.
 void add_file(std::vector<GraderFile>& files, const std::string& name, const fs::path& path) {
   const bool known = std::any_of(files.begin(), files.end(),
                                  [&](const GraderFile& file) { return file.path == name; });

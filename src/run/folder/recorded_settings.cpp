@@ -62,8 +62,8 @@ std::vector<ChangedKey> refused_keys(const RunConfig& before, const RunConfig& n
   return keys;
 }
 
-/// Schedulers whose row sets `knob` now. In builds before scheduler.hears it did not, so such a
-/// scheduler draws otherwise today unless the run file gives the knob.
+/// Schedulers with a row that sets `knob` now. In builds before scheduler.hears it did not, so such
+/// a scheduler draws differently today unless the run file gives the knob.
 constexpr struct {
   std::string_view policy;
   const char* knob;
@@ -88,8 +88,8 @@ void tell_other_steps(const RunConfig& earlier, const RunConfig& now) {
 
 std::vector<ChangedKey> changed_keys(const RunConfig& before, const RunConfig& now) {
   const auto old_values = flatten(settings_text(before)), new_values = flatten(settings_text(now));
-  std::map<std::string, std::string> all = old_values;  // a knob that is given no more has changed
-                                                        // too
+  std::map<std::string, std::string> all = old_values;  // a knob that is no longer given has
+                                                        // changed too
   all.insert(new_values.begin(), new_values.end());
   const auto value_in = [](const auto& values, const std::string& key) {
     return values.contains(key) ? values.at(key) : std::string("unset");
@@ -160,7 +160,7 @@ std::vector<ChangedKey> edited_keys(const fs::path& run_dir, const RunConfig& re
 }
 
 RunConfig as_begun(RunConfig config, const RecordedSettings& recorded) {
-  // With micro-batches of another size gradients would be rounded otherwise.
+  // With micro-batches of a different size gradients would be rounded differently.
   if (config.train.micro_batch_tokens == 0)
     config.train.micro_batch_tokens = recorded.config.train.micro_batch_tokens;
   if (config.task.validation_prompts < 0)
@@ -171,7 +171,7 @@ RunConfig as_begun(RunConfig config, const RecordedSettings& recorded) {
     if (given.empty()) given = recorded.config.task.fields.*field;
   };
   take_field(&TaskSection::Fields::prompt), take_field(&TaskSection::Fields::answer);
-  // Otherwise other rows of the file would be held out.
+  // Without this, different rows of the file would be held out.
   if (recorded.config.task.split == "by_row") config.task.split = recorded.config.task.split;
   if (!recorded.precedes_hears) return config;
   require<ConfigError>(
@@ -219,8 +219,7 @@ RunConfig with_recorded_texts(RunConfig config, const RecordedSettings& recorded
 bool holds_run(const fs::path& run_dir) {
   std::error_code unknown;
   if (!fs::is_directory(run_dir, unknown))
-    return false;  // a file in its place is refused where the folder
-                   // is made
+    return false;  // a file in its place is refused when the folder is made
   if (holds_record(run_dir)) return true;
   std::vector<std::string> damaged;
   const bool any = !io::list_checkpoints(run_dir, &damaged).empty() || !damaged.empty();

@@ -34,8 +34,8 @@ fs::path verified(const fs::path& folder) {
   return folder;
 }
 
-/// Refuses a path where a run folder or a model folder is wanted and that is a file, or a folder
-/// that this process may not read. Whether there is anything is for the caller.
+/// Refuses a path for a run folder or a model folder if it is a file, or a folder that this process
+/// may not read. The caller checks whether it exists.
 void require_readable_folder(const fs::path& path) {
   std::error_code refused;
   const fs::file_status found = fs::status(path, refused);
@@ -117,8 +117,8 @@ void await_run_folder(const fs::path& run_dir, double longest_s) {
 
 namespace {
 
-/// Refuses a folder without a run that has files with the names of a run's files: they belong to
-/// somebody, and a run would replace them.
+/// Refuses a folder without a run that has files with the names of a run's files. They belong to
+/// something else, and a run would replace them.
 void require_no_files_of_a_run(const fs::path& dir) {
   if (is_unfinished_branch(dir)) return;
   for (const char* name :
@@ -196,7 +196,7 @@ bool open_run_folder(const RunConfig& config, bool resume, const std::string& ch
 
 namespace {
 
-/// The reference without slashes at its end, so that "RUN/" names what "RUN" names.
+/// The reference without slashes at its end, so that "RUN/" and "RUN" name the same.
 std::string without_last_slash(std::string reference) {
   while (reference.size() > 1 && reference.ends_with('/')) reference.pop_back();
   return reference;
@@ -221,7 +221,7 @@ std::string ends_among(const std::vector<std::string>& names) {
 
 fs::path run_of(const std::string& reference) {
   const std::string name = without_last_slash(reference);
-  std::error_code unknown;  // whoever reads there says why it cannot
+  std::error_code unknown;  // a later read reports why it fails
   return fs::exists(name, unknown) || unknown ? name : name.substr(0, name.rfind('@'));
 }
 

@@ -1,4 +1,4 @@
-// Keeps the directory as one line in a file of its own: two starts may differ in it, while
+// Keeps the directory as one line in a separate file, because two starts may differ in it, while
 // config.toml is compared between them.
 #include "run/folder/start_directory.hpp"
 

@@ -33,10 +33,10 @@ class Files {
     if (path.empty() || !fs::is_regular_file(path, unknown)) return;
     try {
       found_.push_back({path.string(), file_checksum64(path)});
-    } catch (const Error&) {  // reported by what checks the settings
+    } catch (const Error&) {  // reported by the check of the settings
     }
   }
-  /// Of a folder, the files of a model: weights, configuration, tokenizer and templates.
+  /// Adds the files of a model in a folder: weights, configuration, tokenizer and templates.
   void add_model(const fs::path& folder) {
     for (const auto& entry : list_folder(folder))
       for (const std::string_view kind : {".json", ".safetensors", ".jinja", ".model"})
@@ -58,7 +58,7 @@ std::vector<GraderFile> files_of(const RunConfig& config) {
     if (!task::reads_rows(config.task)) files.add(config.task.file);
     else
       for (const task::RowFile& file : task::row_files(config.task)) files.add(file.path);
-  } catch (const Error&) {  // a list that is wrong, which is reported where it is read
+  } catch (const Error&) {  // a wrong list, which is reported when it is read
   }
   files.add(config.task.heldout_file);
   files.add(config.sft.file);
@@ -73,13 +73,13 @@ std::vector<GraderFile> files_of(const RunConfig& config) {
     if (model->empty()) continue;
     try {
       files.add_model(checkpoint_folder(*model));
-    } catch (const Error&) {  // no such folder, which is reported where it is read
+    } catch (const Error&) {  // no such folder, which is reported when it is read
     }
   }
   return files.take();
 }
 
-/// What the file of a submission says of files; empty where an earlier build wrote it.
+/// The files that the record of a submission lists; empty if an earlier build wrote it.
 std::vector<GraderFile> recorded(const fs::path& submitted) {
   const std::string text = read_file(submitted);
   const std::size_t at = text.find(fmt::format("\n{}", kMark));

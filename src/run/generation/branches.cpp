@@ -1,4 +1,4 @@
-// Chooses places, and begins the rollouts that part there.
+// Chooses places, and begins the rollouts that branch off there.
 #include "run/generation/branches.hpp"
 
 #include "base/errors/error.hpp"
@@ -10,7 +10,7 @@
 namespace rollcall::run {
 namespace {
 
-/// The places of the turn [turn, end of `so_far`) at which rollouts part from `from`.
+/// The places of the turn [turn, end of `so_far`) at which rollouts branch off from `from`.
 std::vector<std::size_t> places_in(const OpenRollouts& rollouts, const OpenGroup& group,
                                    const OpenRollout& from, const model::DecodedSequence& so_far,
                                    std::size_t turn) {
@@ -34,8 +34,8 @@ std::vector<std::size_t> places_in(const OpenRollouts& rollouts, const OpenGroup
   return places;
 }
 
-/// An exit says something before it continues. Where the way is too short, or leaves no room behind
-/// the words, the rollout is sampled from its beginning.
+/// An exit adds its words before it continues. If the rollout is too short, or leaves no room after
+/// the words, the new rollout is sampled from its beginning.
 void leave(std::span<const std::int32_t> words, OpenRollout& leaf, model::Branch& branch) {
   const std::int64_t room = leaf.most - std::int64_t(branch.sampled + words.size());
   if (branch.sampled == 0 || room < 1) {
@@ -48,7 +48,8 @@ void leave(std::span<const std::int32_t> words, OpenRollout& leaf, model::Branch
   shared.end = branch.sampled, shared.said = branch.said;
 }
 
-/// A fork of a conversation goes on with the turn that it parts in, or after what was said before.
+/// A fork of a conversation continues with the turn in which it branches off, or after the earlier
+/// turns.
 void talk_on(const OpenRollouts& rollouts, const OpenGroup& group, const OpenRollout& from,
              OpenRollout& leaf, model::Branch& branch) {
   const StepPlan& plan = rollouts.plan();

@@ -11,7 +11,7 @@
 namespace rollcall::run {
 namespace {
 
-/// What a loss says of the turn in which it happened.
+/// The flags of the turn in which a loss happened.
 std::int64_t flags_of(environment::Loss loss) {
   using environment::Loss;
   switch (loss) {

@@ -1,4 +1,5 @@
-// The addresses of the seeds: a world's by the prompt and its draw, those of turns by the rollout.
+// The addresses of the seeds. A world's seed is addressed by the prompt and its draw, and the seeds
+// of turns by the rollout.
 #include "run/generation/conversation_seeds.hpp"
 
 #include "base/numbers/random.hpp"

@@ -1,4 +1,4 @@
-// How plans are decoded, and what becomes of their shards.
+// Decodes plans, and passes their shards on.
 #include "run/generation/generation.hpp"
 
 #include "base/time/clock.hpp"

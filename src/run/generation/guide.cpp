@@ -1,5 +1,5 @@
-// Prefixes of random length, sampled from the guide as the policy's own tokens are: same sampling
-// settings, addressed random numbers.
+// Prefixes of random length, sampled from the guide in the same way as the policy's own tokens:
+// same sampling settings, addressed random numbers.
 #include "run/generation/guide.hpp"
 
 #include "base/errors/error.hpp"
@@ -16,7 +16,7 @@ namespace rollcall::run {
 namespace {
 
 constexpr std::uint32_t kGuideSample =
-    0xFFFF'FFFE;  // a number that no rollout has, so that none shares the guide's random numbers
+    0xFFFF'FFFE;  // a number that no rollout has, so no rollout shares the guide's random numbers
 
 }  // namespace
 

@@ -14,13 +14,13 @@
 namespace rollcall::run {
 namespace {
 
-constexpr double kLook_s = 0.1;  // between two looks whether the step is cut
+constexpr double kLook_s = 0.1;  // time between two checks whether the step is cut
 
 std::uint32_t sample_of(const GroupPlan& plan, std::uint32_t index) {
   return plan.samples.empty() ? plan.first_sample + index : plan.samples[index];
 }
 
-/// What the user says last, which is all of the prompt's text where it is one question.
+/// The user's last message, which is the whole text of the prompt if it is a single question.
 std::string last_question(const Prompt& prompt) {
   std::string question = prompt.text;
   if (!prompt.conversation.empty())
@@ -35,8 +35,8 @@ std::uint64_t number_of(std::size_t group, std::size_t rollout) {
   return std::uint64_t(group) << kRollouts | std::uint64_t(rollout);
 }
 
-/// Which rollouts are sampled from their beginning, and which of the others may be forked from each
-/// of them.
+/// Decides which rollouts are sampled from their beginning, and which others may be forked from
+/// each of them.
 void share_out(const DriverParts& parts, Purpose purpose, OpenGroup& group) {
   const GroupPlan& plan = *group.plan;
   group.unforked = plan.count;
@@ -142,8 +142,8 @@ void OpenRollouts::begin(OpenGroup& group, OpenRollout& rollout, environment::An
   ask_question(group, rollout, std::move(shown));
 }
 
-/// Finds the tokens of what a rollout is asked, and its room after them. `question`: in place of
-/// the prompt's own text; empty: that text.
+/// Finds the tokens of a rollout's question, and its room after them. `question` takes the place of
+/// the prompt's own text; empty: the prompt's text.
 void OpenRollouts::ask_question(OpenGroup& group, OpenRollout& rollout, std::string question) {
   const RolloutOpening& opening = rollout.opening;
   const bool is_told = !question.empty();
@@ -163,7 +163,7 @@ void OpenRollouts::ask_question(OpenGroup& group, OpenRollout& rollout, std::str
              given = std::int64_t(opening.given.size()),
              positions = context.store->config().max_position_embeddings;
   if (!rollout.talk) {
-    // Only a question of its own may be longer than the run has made sure of.
+    // Only a rollout's own question may be longer than the length that the run has checked.
     rollout.most = plan_->sampling.max_new_tokens - given;
     if (rollout.question > 0) rollout.most = std::min(rollout.most, positions - prompt - given);
     return;

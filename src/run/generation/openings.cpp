@@ -1,5 +1,5 @@
-// The beginnings of rollouts: the guide's, then a text of [openings], then that of a derived prompt
-// or of a tier of help.
+// The beginnings of rollouts: the guide's prefix, then a text of [openings], then the beginning of
+// a derived prompt or of a tier of help.
 #include "run/generation/openings.hpp"
 
 #include "base/errors/error.hpp"
@@ -67,7 +67,8 @@ class AllOpenings final : public Openings {
   }
 
  private:
-  /// Only what trains begins with them, and only where the prompt is the task's without help.
+  /// Only rollouts that train begin with them, and only if the prompt is one of the task's and has
+  /// no help.
   bool gives_texts(const StepPlan& plan, const GroupPlan& group) const {
     return !context_->config.openings.texts.empty() && plan.purpose == Purpose::train &&
            !is_derived(group.id.prompt) && group.from.tier == 0;
@@ -75,8 +76,8 @@ class AllOpenings final : public Openings {
 
   const RunContext* context_;
   Guide guide_;
-  bool is_words_ = false;  ///< [openings] texts are words behind the question
-  std::vector<std::vector<std::int32_t>> texts_;  ///< as tokens, where answers begin with them
+  bool is_words_ = false;  ///< the texts of [openings] are words after the question
+  std::vector<std::vector<std::int32_t>> texts_;  ///< as tokens, if answers begin with them
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Built-in environments answer at once or on threads of their own, and commands by processes or in
+// Built-in environments answer at once or on separate threads. Commands answer by processes or in
 // the sandbox.
 #include "run/generation/partners.hpp"
 

@@ -1,4 +1,4 @@
-// Packs the host's weights, which are those of the newest version.
+// Packs the host's weights, which have the newest version.
 #include "run/generation/pool_policy.hpp"
 
 #include "run/context/run_context.hpp"

@@ -23,8 +23,8 @@ environment::Loss loss_of(std::int64_t flags) {
   return (flags & turn_flag::by_clock) != 0 ? environment::Loss::clock : environment::Loss::died;
 }
 
-/// What lost the conversation; null where it was not lost, or where this machine failed: that is no
-/// part of the run, and the environment is asked again.
+/// The facts of the turn that lost the conversation. Null if it was not lost, or if this machine
+/// failed: such a failure is not part of the run, and the environment is asked again.
 const TurnFacts* losing(const io::StoredVerdict& verdict) {
   if (verdict.finish != FinishReason::lost) return nullptr;
   for (std::size_t t = verdict.facts.size(); t-- > 0;)

@@ -63,8 +63,7 @@ class Turns {
          std::vector<std::uint64_t>(opening.learnt)},
         {.flags = turn_flag::given});
   }
-  /// An environment's turn follows each turn of the policy that it answered, also where it said
-  /// nothing.
+  /// An environment's turn follows each turn of the policy that it answered, even if it is empty.
   void add_played(const model::DecodedSequence& sequence, const PlayedTurn& played) {
     add(turn_of(sequence, played.begin, played.end), played.facts);
     if (played.state_after != 0 || !played.said.empty())
@@ -160,7 +159,7 @@ RolloutShard RolloutDriver::run(const StepPlan& plan, int producer,
   const auto stops =
       [&, rules = stop_rules(*context_->texts.format, plan.sampling.stop)]() -> model::StopRule {
     return [&, ends = rules()](std::span<const std::int32_t> sampled) {
-      // After every token, since a batch of long answers takes long.
+      // Progress is reported after every token, because a batch of long answers takes long.
       context_->threads.pool->progressed();
       context_->threads.drawn->tokens.fetch_add(1, std::memory_order_relaxed);
       return ends(sampled);
@@ -178,7 +177,7 @@ RolloutShard RolloutDriver::run(const StepPlan& plan, int producer,
   auto decoded = model::decode(policy, requests, sampling, stops, options);
   if (context_->threads.cut->wanted()) return shard;
 
-  // Rollouts that no request holds were over before they began, or nobody forked them.
+  // Rollouts that no request holds were over before they began, or were never forked.
   std::vector<std::vector<model::DecodedSequence>> sequences;
   for (const OpenGroup& group : open.groups()) sequences.emplace_back(group.rollouts.size());
   for (std::size_t r = 0; r < decoded.size(); ++r) {

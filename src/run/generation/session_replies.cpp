@@ -9,7 +9,7 @@
 namespace rollcall::run {
 namespace {
 
-constexpr double kLook_s = 0.1;  // for which late() may sleep (model::Replies)
+constexpr double kLook_s = 0.1;  // the time for which late() may sleep (model::Replies)
 
 }  // namespace
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kAtOnce = 32;            // answers between two signs of progress
 constexpr std::uint64_t kSecondSeed = 0x9E37;  // seed of the hash in JudgeKey::second; `first` has
-                                               // another seed
+                                               // a different seed
 constexpr const char* kQuestion =
     "Question:\n{prompt}\n\nAnswer:\n{response}\n\nReference answer:\n{answer}\n\nDoes the answer agree with the reference answer? Reply with yes or no.";
 
@@ -46,8 +46,8 @@ std::string filled(const std::string& asked, const Question& question) {
 }
 
 /// The texts that follow an answer in the judge's prompt, such as "Reference answer:". An answer
-/// that spells one of them would seem to end there. Short marks are left out, since any answer may
-/// hold a full stop or a line break.
+/// that contains one of them would seem to end there. Short marks are left out, since any answer
+/// may hold a full stop or a line break.
 std::vector<std::string> end_marks(const std::string& asked) {
   constexpr std::size_t kLeast = 4;  // bytes
   std::vector<std::string> marks;
@@ -106,8 +106,8 @@ JudgeIdentity identity_of(const JudgeSection& section, const std::string& numeri
   return {all.dump(), digest};
 }
 
-/// Why a question of this many tokens, with `room` tokens for the verdict, cannot be asked; empty
-/// where it can.
+/// The reason why a question with this number of tokens, and `room` tokens for the verdict, cannot
+/// be asked; empty if it can.
 std::string obstacle(std::size_t tokens, std::int64_t room, std::int64_t positions) {
   if (tokens == 0) return "the question is empty";
   if (std::int64_t(tokens) + room <= positions) return "";
@@ -118,7 +118,7 @@ std::string obstacle(std::size_t tokens, std::int64_t room, std::int64_t positio
 }  // namespace
 
 JudgeIdentity identify_judge(const JudgeSection& section, const std::string& numerics) {
-  // throws where there is no such rule
+  // throws if there is no such rule
   reward::VerdictReader(section.extract, section.scale.at(0), section.scale.at(1));
   return identity_of(section, numerics, open_format(section));
 }
@@ -175,7 +175,7 @@ std::string JudgeModel::said_by(std::span<const std::int32_t> tokens) const {
   return opens_thought_ ? "<think>" + said : said;
 }
 
-/// Decoding stops at a verdict where the rule takes the first one.
+/// Decoding stops at a verdict if the rule takes the first one.
 model::StopRules JudgeModel::stop_rules() const {
   return [this, ends = run::stop_rules(format_, section_.sampling.stop)]() -> model::StopRule {
     return [this, end = ends()](std::span<const std::int32_t> said) {

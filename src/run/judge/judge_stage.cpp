@@ -1,4 +1,5 @@
-// Judges all waiting questions as one batch. Known questions are not run, and equal ones run once.
+// Judges all waiting questions as one batch. Known questions are not run, and equal questions run
+// only once.
 #include "run/judge/judge_stage.hpp"
 
 #include "base/errors/error.hpp"
@@ -86,7 +87,7 @@ void check_judge(const RunConfig& config, const reward::Grader& grader,
         "each component is a column of its own", "choose another judge.component");
     filled.push_back(config.judge.component);
   }
-  // The files of an archive say which components there are.
+  // The files of an archive name the components.
   if (!config.train.from_archive.empty()) return;
   for (const std::string& column : columns) {
     if (!column.starts_with(kComponent)) continue;

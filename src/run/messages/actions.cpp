@@ -7,7 +7,7 @@
 namespace rollcall::run {
 
 std::vector<ActionTurns> actions_of(const Rollout& rollout) {
-  // The words of an exit are no environment's.
+  // The words of an exit do not come from an environment.
   const bool is_exit = rollout.fork_token >= 0 && rollout.facts.empty();
   if (is_exit) return {{1, rollout.turns.size()}};
   std::vector<ActionTurns> actions;
@@ -19,8 +19,8 @@ std::vector<ActionTurns> actions_of(const Rollout& rollout) {
       actions.push_back(open);
       speaks = false;
     }
-    // What stands between two actions belongs to neither, but what was given before the first one
-    // belongs to it.
+    // The tokens between two actions belong to neither, but the tokens given before the first
+    // action belong to it.
     if (is_policy && !speaks && !actions.empty()) open.first = t;
     if (is_policy || actions.empty()) open.last = t + 1;
     speaks = speaks || is_policy;

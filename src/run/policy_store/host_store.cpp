@@ -1,4 +1,4 @@
-// Passes read the host's weights, so these are always those of version() and fetch() has no work.
+// Passes read the host's weights, which always have the version version(), so fetch() has no work.
 #include "run/policy_store/host_store.hpp"
 
 namespace rollcall::run {

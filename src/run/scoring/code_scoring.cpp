@@ -1,4 +1,4 @@
-// Programs of earlier shards run first. Where a verdict is put depends on neither thread nor time.
+// Programs of earlier shards run first. The place of a verdict depends on neither thread nor time.
 #include "run/scoring/code_scoring.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ CodeScoring::CodeScoring(const VerdictSources& sources, const WorkerPool& pool, 
     : sources_(sources), pool_(&pool) {
   try {
     for (int t = 0; t < threads; ++t) threads_.emplace_back([this] { serve(); });
-  } catch (...) {  // threads that were started wait for work, and joining them would not end
+  } catch (...) {  // the threads already started wait for work, and joining them would never return
     close();
     throw;
   }

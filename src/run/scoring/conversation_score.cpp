@@ -12,7 +12,7 @@ namespace {
 
 bool has(std::int64_t flags, std::int64_t flag) { return (flags & flag) != 0; }
 
-/// The facts of the policy's last turn or, where it had none, of the prompt; nullptr: there are
+/// The facts of the policy's last turn or, if it had no turn, of the prompt; nullptr: there are
 /// none.
 const TurnFacts* last_fact(const Rollout& rollout) {
   for (std::size_t t = rollout.facts.size(); t-- > 0;)
@@ -27,7 +27,7 @@ bool is_decided(const Rollout& rollout) {
   return last != nullptr && has(last->flags, turn_flag::decided);
 }
 
-/// What the environment alone says, without its rewards.
+/// The environment's own verdict, without its rewards.
 Score settled(const reward::Grader& grader, const Rollout& rollout) {
   const TurnFacts* last = last_fact(rollout);
   if (is_lost(rollout)) {

@@ -1,4 +1,5 @@
-// Which answers are asked about, which rank is asked, and what a judgement does to a score.
+// Decides which answers the judge is asked about and which rank is asked, and applies a judgement
+// to a score.
 #include "run/scoring/judge_questions.hpp"
 
 #include "base/errors/error.hpp"
@@ -15,9 +16,10 @@
 namespace rollcall::run {
 namespace {
 
-constexpr std::size_t kPartBytes = std::size_t{4} << 20;  // a message with so many bytes of texts
-                                                          // takes no more questions, since a shard
-                                                          // may have more than a message can carry
+constexpr std::size_t kPartBytes = std::size_t{4} << 20;  // a message with this many bytes of texts
+                                                          // takes no more questions, because a
+                                                          // shard may have more than a message can
+                                                          // carry
 
 }  // namespace
 
@@ -106,8 +108,8 @@ std::optional<GradedShard> JudgeQuestions::take(const JudgeReply& reply) {
   return std::move(whole.mapped().shard);
 }
 
-/// Adds a judgement to a score. Without one, an answer that is trained on becomes undecided, and
-/// one of an evaluation keeps the verdict of the verifier, since pass@k counts those.
+/// Adds a judgement to a score. Without one, an answer that is trained on becomes undecided. An
+/// answer of an evaluation keeps the verifier's verdict, because pass@k counts it.
 void JudgeQuestions::set(GradedShard& shard, std::size_t group, std::size_t rollout,
                          const Judgement& judgement) const {
   Score& score = shard.scores.scores[group][rollout];

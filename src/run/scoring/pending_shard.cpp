@@ -1,4 +1,4 @@
-// Every rollout has its place, so that verdicts may come in any order.
+// Every rollout has its place, so that verdicts may arrive in any order.
 #include "run/scoring/pending_shard.hpp"
 
 #include "run/context/prompt_book.hpp"
@@ -7,8 +7,8 @@
 namespace rollcall::run {
 namespace {
 
-/// The score of an answer that names what is wrong with another one: no grader knows what it was
-/// asked, and no step trains on it.
+/// The score of an answer that names the mistake of a different answer. No grader knows its
+/// question, and no step trains on it.
 Score unjudged(const reward::Grader& grader, const Rollout& rollout) {
   Score score = grader.score(reward::Reply{}, last_action(rollout), true);
   score.components.resize(grader.components().size(), 0.0);
@@ -60,7 +60,7 @@ std::string PendingShard::sample(std::size_t index) const {
 Score PendingShard::judge(std::size_t index) const {
   Score score =
       grader_of(*grading_, prompt(index)).score(prompt(index), response(index), has_ended(index));
-  // The verdict on a judge task says only whether it is correct and well formed.
+  // The verdict on a judge task contains only whether it is correct and well formed.
   score.components.resize(grading_->grader->components().size(), 0.0);
   return score;
 }

@@ -1,4 +1,4 @@
-// Verdicts on shards: by rules on the threads of the rank, by code in the sandbox, or by the
+// Gives verdicts on shards: by rules on the threads of the rank, by code in the sandbox, or by the
 // command's processes.
 #include "run/scoring/scoring.hpp"
 
@@ -151,7 +151,7 @@ void ScoringStage::score_shard(const ShardNotice& notice, RolloutShard shard, do
   if (command_) return command_->add(notice, std::move(shard), read_s);
   if (code_) return code_->add(notice, std::move(shard), read_s);
   PendingShard open(sources_, notice, std::move(shard), read_s);
-  // Threads take rollouts one by one.
+  // Threads take one rollout at a time.
   context_->threads.pool->run(std::int64_t(open.size()), [&](std::int64_t index, int) {
     const Stopwatch clock;
     Score score = open.judge(std::size_t(index));

@@ -1,4 +1,4 @@
-// Copies from the parent what a branch needs, and resets what begins anew.
+// Copies the parts that a branch needs from the parent, and resets the parts that begin anew.
 #include "run/start/branch.hpp"
 
 #include "base/errors/error.hpp"
@@ -82,7 +82,7 @@ CoordinatorState state_of_branch(const Branch& branch, const RunContext& context
       state.numerics.back().device != now.device)
     state.numerics.push_back(now);
   state.parent = parent_json(branch, context.config);
-  // No warning of other prompts is due where the branch asks for them.
+  // No warning about other prompts is due if the branch asks for them.
   const auto changed = changed_in(branch, context.config);
   if (std::any_of(changed.begin(), changed.end(), [](const ChangedKey& c) {
         return c.key.starts_with("task.") || c.key == "run.seed";
@@ -91,7 +91,7 @@ CoordinatorState state_of_branch(const Branch& branch, const RunContext& context
   return state;
 }
 
-/// Copies the first rows of the parent's metrics: those of the steps up to the checkpoint.
+/// Copies the first rows of the parent's metrics: the rows of the steps up to the checkpoint.
 void copy_metrics(const Branch& branch, const fs::path& run_dir) {
   if (branch.state.metric_rows == 0) return;
   const std::string all = read_file(branch.parent / "metrics.jsonl");

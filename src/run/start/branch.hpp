@@ -1,5 +1,5 @@
-// A branch: a run that begins at a checkpoint of another run, with other settings and a folder of
-// its own.
+// A branch: a run that begins at a checkpoint of another run, with different settings and a
+// separate folder.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -34,9 +34,9 @@ void require_folder_of_branch(const Branch& branch, const std::filesystem::path&
 RunConfig settings_of_branch(const Branch& branch, RunConfig config);
 
 /// Copies the checkpoint into run.dir as the first one of the branch: weights, moments, the states
-/// of scheduler and objective, and what it needs of earlier steps, as links where the file system
-/// has them. RUN/parent.json and the state name the parent, the step and the keys that differ. The
-/// checkpoint is written last.
+/// of scheduler and objective, and the files of earlier steps that it needs, as links if the file
+/// system has them. RUN/parent.json and the state name the parent, the step and the keys that
+/// differ. The checkpoint is written last.
 void plant(const Branch& branch, const RunContext& context);
 
 }  // namespace rollcall::run

@@ -1,4 +1,4 @@
-// Takes the steps of a start that need no weights, and tells what came of them.
+// Takes the steps of a start that need no weights, and reports the results.
 #include "run/start/data_view.hpp"
 
 #include "base/errors/error.hpp"
@@ -61,7 +61,8 @@ PromptLengths lengths_of(const task::PromptSet& prompts, const text::PromptForma
   return {at(50), at(99), lengths.back()};
 }
 
-/// Examples from everywhere in the training prompts, or in the held-out ones where there are none.
+/// Examples from everywhere in the training prompts, or in the held-out prompts if there are no
+/// training prompts.
 void show_some(const task::PromptSet& prompts, const text::PromptFormat& format,
                const text::AnswerForm& form, DataView& view) {
   const auto& from = prompts.train.empty() ? prompts.heldout : prompts.train;

@@ -1,4 +1,4 @@
-// Shows what a run would be trained on, without its weights: the rows of its files as prompts,
+// Shows the data on which a run would train, without its weights: the rows of its files as prompts,
 // counted, measured and checked.
 #pragma once
 
@@ -26,8 +26,8 @@ struct PromptLengths {
 };
 
 struct DataView {
-  std::string layout;    ///< of all files, or those of them that differ, by commas
-  std::string verifier;  ///< what judges, or "command"
+  std::string layout;    ///< the layout of all files, or the different ones, separated by commas
+  std::string verifier;  ///< the verifier that judges, or "command"
   task::RowTally tally;
   std::size_t rows = 0, usable = 0, train = 0, validation = 0, heldout = 0;
   std::size_t duplicates = 0;  ///< questions of task.file that task.heldout_file asks too
@@ -35,8 +35,8 @@ struct DataView {
   std::vector<std::string> unreadable_examples;  ///< FILE:LINE and why
   std::map<std::int32_t, std::size_t> levels;    ///< training prompts by level
   std::map<std::string, std::size_t> domains;    ///< training prompts by domain
-  std::optional<PromptLengths> prompt_tokens;    ///< only where a model is named
-  std::vector<std::string> warnings;             ///< texts_told(); only where a model is named
+  std::optional<PromptLengths> prompt_tokens;    ///< only if a model is named
+  std::vector<std::string> warnings;             ///< texts_told(); only if a model is named
   std::vector<DataExample> examples;             ///< at most ten, spread over the training prompts
 };
 

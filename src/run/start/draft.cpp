@@ -59,7 +59,8 @@ void check_variables(const RunContext& context, JobKind kind) {
   log_warning("{}", unread);
 }
 
-/// Components of the run's verdicts; empty where they come from an archive, which names its own.
+/// Components of the run's verdicts; empty if the verdicts come from an archive, which names its
+/// own.
 std::vector<std::string> known_components(const RunConfig& config, const Grading& grading) {
   if (!config.train.from_archive.empty()) return {};
   auto names = grading.grader->components();
@@ -69,7 +70,7 @@ std::vector<std::string> known_components(const RunConfig& config, const Grading
 }
 
 /// Checks that no split is empty, that answers can be compared with the references, and that
-/// prompts and components have what recipe and scheduler need.
+/// prompts and components meet the needs of recipe and scheduler.
 void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faults& faults) {
   const Faults::Keys prompts{"task.file", "task."}, judge{"task.extract", "task.", "reward."};
   if (draft.texts.format) faults.check({"text.variables"}, [&] { check_variables(draft, kind); });

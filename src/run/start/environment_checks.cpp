@@ -40,14 +40,15 @@ void check_episode(const RunConfig& c) {
                        "set environment.name or environment.command, or leave reward.verifier out");
 }
 
-/// Whether what it ends with is an answer to the task's prompt, as it would be without it.
+/// Whether the conversation ends with an answer to the task's prompt, as it would without an
+/// environment.
 bool ends_in_an_answer(const RunConfig& c) {
   const std::string name = task::built_in_environment(c);
   if (name.empty()) return false;
   return name == environment::kToolsName || environment::find_environment(name).task == nullptr;
 }
 
-/// Conversations can begin on an expert's way only where there is one.
+/// Conversations can begin on an expert's way only if there is an expert.
 void check_start_depth(const RunConfig& c) {
   const std::string& depth = c.environment.start_depth;
   require<ConfigError>(

@@ -1,4 +1,4 @@
-// Checks of settings for runs whose rollouts are conversations.
+// Checks of settings for runs in which rollouts are conversations.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -7,8 +7,8 @@
 namespace rollcall::run {
 
 /// Refuses an environment that the program does not have or that plays other prompts, a verifier
-/// that leaves its verdict to an environment in a run without one, and parts of a run that know
-/// single answers alone. `objective`: null where its settings are wrong.
+/// that leaves its verdict to an environment in a run without one, and parts of a run that support
+/// only single answers. `objective`: null if its settings are wrong.
 void check_environment(const RunConfig& config, const method::Objective* objective, Faults& faults);
 
 }  // namespace rollcall::run

@@ -7,8 +7,8 @@
 namespace rollcall::run {
 
 /// Reports an unknown environment.forks and one that could never fork in this run: without replies,
-/// in groups of one rollout or of the best of a pool, or on a device that does not report what the
-/// rule reads.
+/// in groups of one rollout or of the best of a pool, or on a device that does not report the
+/// values that the rule reads.
 void check_forks(const RunConfig& config, Faults& faults);
 
 }  // namespace rollcall::run

@@ -1,4 +1,4 @@
-// Asks the objective which of its pieces are idle where every ratio is 1.
+// Asks the objective which of its pieces are idle if every ratio is 1.
 #include "run/start/on_policy.hpp"
 
 #include "base/errors/error.hpp"

@@ -13,12 +13,12 @@ namespace rollcall::run {
 /// pieces are there to correct.
 bool is_on_policy(const RunConfig& config);
 
-/// Throws ConfigError where such a run names a weight or a regularizer that the recipe does not
-/// have and that changes no derivative there.
+/// Throws ConfigError if such a run names a weight or a regularizer that the recipe does not have
+/// and that changes no derivative there.
 void check_idle_pieces(const RunConfig& config, const method::Objective& objective);
 
-/// What such a run should know of its recipe: the row of the table that has the same derivative,
-/// and the pieces that change nothing; empty where there are none.
+/// The facts about its recipe that such a run should report: the row of the table that has the same
+/// derivative, and the pieces that change nothing; empty if there are none.
 struct IdleTold {
   std::string sentence{};
   bool is_warning = false;  ///< the run file names such a piece itself

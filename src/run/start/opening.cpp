@@ -84,8 +84,9 @@ void take_weights(const JobRequest& request, RunConfig& config) {
   config.gradient_mask = {};
 }
 
-/// Requires a run where one is resumed, and none where a new one begins. Both are checked before a
-/// model is read. A new run in place of an old one would be noticed only after hours.
+/// Requires an existing run if one is to be resumed, and none if a new one is to begin. Both are
+/// checked before a model is read. A new run in place of an old one would be noticed only after
+/// hours.
 void require_run(const JobRequest& request, const RunConfig& config, const std::string& ignored) {
   if (request.kind == JobKind::eval) return;
   if (request.start == Start::anew) return require_no_run(config.run.dir, ignored);
@@ -119,9 +120,9 @@ std::optional<io::StoredCheckpoint> find_checkpoint(const RunConfig& config,
   return checkpoint;
 }
 
-/// Throws ConfigError where the content of files that settings name has changed. Prompts may
-/// change, since the scheduler knows old prompts from new ones. An empty hash is from an earlier
-/// format of the state and is not compared.
+/// Throws ConfigError if the content of files that settings name has changed. Prompts may change,
+/// because the scheduler can distinguish old prompts from new ones. An empty hash is from an
+/// earlier format of the state and is not compared.
 void check_same_data(const RunContext& context, const CoordinatorState& state) {
   const auto check = [](const std::string& before, const std::string& now, const std::string& what,
                         const char* suggestion) {
@@ -157,9 +158,9 @@ void check_same_data(const RunContext& context, const CoordinatorState& state) {
       "name the same two checkpoints, or branch off: rollcall train --from RUN --set run.dir=NEW --set ...");
 }
 
-/// Warns of changed prompts. They are allowed: the scheduler knows old prompts from new ones, and
-/// evaluations on other prompts are left out. But the change may be a mistake, such as a file of
-/// the same name in another directory.
+/// Warns of changed prompts. They are allowed, because the scheduler can distinguish old prompts
+/// from new ones, and evaluations on other prompts are left out. But the change may be a mistake,
+/// such as a file of the same name in another directory.
 void tell_other_prompts(const RunContext& context, const CoordinatorState& state) {
   if (state.prompts_hash.empty() || state.prompts_hash == context.texts.prompts.hash) return;
   const TaskSection& task = context.config.task;
@@ -175,8 +176,8 @@ void tell_other_prompts(const RunContext& context, const CoordinatorState& state
       task.file.empty() ? "the task makes" : files);
 }
 
-/// The numerics of the run so far and from here on. Throws where they differ and the run file does
-/// not allow it.
+/// The numerics of the run so far and from here on. Throws if they differ and the run file does not
+/// allow it.
 std::vector<NumericsRecord> numerics_of_run(const RunConfig& config,
                                             const CoordinatorState& state) {
   auto all = state.numerics;
@@ -194,8 +195,8 @@ std::vector<NumericsRecord> numerics_of_run(const RunConfig& config,
   return all;
 }
 
-/// Warns of another processor or library. The training is right then, but its bits are not those of
-/// a run without interruption.
+/// Warns of a different processor or library. The training is still right, but its bits differ from
+/// an uninterrupted run.
 void tell_other_arithmetic(const RunConfig& config, const CoordinatorState& state) {
   const std::string now = arithmetic_of(config.run.numerics);
   if (!state.arithmetic.empty() && state.arithmetic != now)
@@ -204,7 +205,7 @@ void tell_other_arithmetic(const RunConfig& config, const CoordinatorState& stat
         state.arithmetic, now);
 }
 
-/// Logs what a user should know about the text files of the model before the run.
+/// Logs the facts about the model's text files that a user should know before the run.
 void tell_text(const RunContext& context) {
   const auto suggestion =
       text::differing_suggestion(context.texts.format->files().suggested, context.config.sampling);
@@ -227,11 +228,11 @@ void tell_text(const RunContext& context) {
                  context.texts.forms.front()->opening));
 }
 
-/// Warns that a run for which neither the run file nor a flag names a task learns the built-in one,
-/// which nobody should find out from the result.
+/// Warns that a run learns the built-in task if neither the run file nor a flag names a task, so
+/// that the user does not find this out from the result.
 void tell_unnamed_task(const JobRequest& request, const GivenSettings& given) {
   const Places& places = given.faults.places;
-  const bool is_refused = !given.faults.empty();  // for another reason, which is enough
+  const bool is_refused = !given.faults.empty();  // for a different reason, which is enough
   if (is_refused || request.kind != JobKind::train || places.contains("task.name") ||
       places.contains("task.file"))
     return;
@@ -246,8 +247,8 @@ void tell_unnamed_task(const JobRequest& request, const GivenSettings& given) {
                                : "set task.file");
 }
 
-/// Checks the files of the archive that the run trains from: another run wrote them, and ranks that
-/// hold devices read them.
+/// Checks the files of the archive that the run trains from, because another run wrote them, and
+/// ranks that hold devices read them.
 void look_through_archive(const RunConfig& config) {
   if (config.train.from_archive.empty()) return;
   log_info("looking through the files of {}", config.train.from_archive);
@@ -306,7 +307,7 @@ class Request {
   std::string ignored_{};
 };
 
-/// Logs what a start says before the first step.
+/// Logs the messages of a start before the first step.
 void tell_start(const RunContext& context, JobKind kind, const method::Objective& objective,
                 const scheduling::Scheduler& policy, int cores) {
   const RunConfig& config = context.config;
@@ -421,7 +422,7 @@ OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
   record_directory(config.run.dir);
   keep_text_files(text_source(config), *opening.context->texts.format, config.run.dir);
   if (checkpoint) opening.preamble.checkpoint = checkpoint->name();
-  if (resume) {  // also without a config.toml, which somebody may have removed
+  if (resume) {  // even without a config.toml, which a user may have removed
     std::vector<io::PublishedFile> keep;
     if (checkpoint) {
       for (const auto& file : state.unpacked)

@@ -13,8 +13,8 @@
 
 namespace rollcall::run {
 
-/// What rank 0 sends to all ranks: the settings and the checkpoint to start from, or the exit code
-/// where there is nothing to start.
+/// The message from rank 0 to all ranks: the settings and the checkpoint to start from, or the exit
+/// code if there is nothing to start.
 struct Preamble {
   int exit_code = 0;
   bool sends_rollouts = false;
@@ -41,11 +41,11 @@ struct OpenedJob {
 /// Opens the job on rank 0. Throws InputError, ConfigError, EnvironmentError, StorageError.
 OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
                    const comm::NodeShare& share);
-/// Throws EnvironmentError where the hashes of this rank's prompts or first weights differ from
-/// those of rank 0. Every rank reads the prompts itself, and one rank of each node reads the first
-/// weights, which those of a checkpoint replace later.
+/// Throws EnvironmentError if the hashes of this rank's prompts or first weights differ from the
+/// hashes of rank 0. Every rank reads the prompts itself, and one rank of each node reads the first
+/// weights, which a checkpoint's weights replace later.
 void require_same_start(const io::RunIdentity& own, const Preamble& first);
-/// On the other ranks: takes over what only rank 0 has found out about the run.
+/// On the other ranks: takes over the facts about the run that only rank 0 has found.
 void take_identity(const Preamble& first, io::RunIdentity& own);
 int thread_count(const RunConfig& config, const comm::NodeShare& share);
 

@@ -1,4 +1,4 @@
-// One question to each program, and the hashes of what their command lines name.
+// Asks each program one question, and hashes the files that their command lines name.
 #include "run/start/programs.hpp"
 
 #include "base/errors/error.hpp"
@@ -47,7 +47,8 @@ void try_grader(const RunContext& context, reward::Spawner* spawner) {
   else log_info("reward.command judged a reference answer in {:.2f} s", verdict.seconds);
 }
 
-/// The first training prompt that has help in its text, without it and with it; nothing: none has.
+/// The first training prompt that has help in its text, without the help and with it; nothing if no
+/// prompt has help.
 std::optional<std::pair<Prompt, Prompt>> helped_prompt(const RunTexts& texts) {
   if (texts.hints.as != "prompt") return std::nullopt;
   for (std::size_t i = 0; i < texts.tiers.size(); ++i) {
@@ -88,7 +89,7 @@ void try_environment(const RunContext& context, reward::Spawner* spawner) {
   log_info("environment.command answered in {:.2f} s", clock.seconds());
 }
 
-/// What an environment reads of the file system.
+/// The files that an environment reads.
 std::vector<GraderFile> find_environment_files(const EnvironmentSection& section) {
   std::vector<GraderFile> files = find_grader_files(section.command);
   if (section.command.empty() && !section.index.empty())
@@ -96,7 +97,7 @@ std::vector<GraderFile> find_environment_files(const EnvironmentSection& section
   return files;
 }
 
-/// What the archive says of the environment.
+/// The archive's description of the environment.
 std::string environment_identity(const RunContext& context, const std::vector<GraderFile>& files) {
   if (!context.texts.turns) return {};
   const RunConfig& config = context.config;

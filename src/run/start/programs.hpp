@@ -13,8 +13,8 @@ namespace rollcall::run {
 void try_programs(const RunContext& context, const JobRequest& request);
 
 /// Hashes the files of both programs, and environment.index, for rank 0 and for the archive.
-/// `before`: the state of the checkpoint from which the run continues; null where it begins. Warns
-/// where the files are not what they were at the last start.
+/// `before`: the state of the checkpoint from which the run continues; null if the run begins.
+/// Warns if the files have changed since the last start.
 void note_programs(RunContext& context, const CoordinatorState* before);
 
 }  // namespace rollcall::run

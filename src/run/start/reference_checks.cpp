@@ -59,7 +59,8 @@ void each_reference_problem(const task::PromptSet& prompts, const reward::Grader
 void check_references(const TaskSection& section, const task::PromptSet& prompts,
                       const reward::Grader& grader) {
   constexpr std::size_t kWarned = 10, kRefused = 100;
-  constexpr std::size_t kFew = 3;  // this many rows are printed one by one, whatever share they are
+  constexpr std::size_t kFew = 3;  // up to this number of rows are printed individually, regardless
+                                   // of their share
   if (!task::reads_rows(section)) return;
   Problems unusable(kRefused), unreadable(kWarned);
   each_reference_problem(prompts, grader,

@@ -11,16 +11,16 @@
 
 namespace rollcall::run {
 
-/// A prompt, what is wrong with its reference, and whether the reference can be used all the same:
-/// where it cannot be read as an answer, the same text is right.
+/// A prompt, the problem with its reference, and whether the reference can be used nevertheless. If
+/// it cannot be read as an answer, only the same text is right.
 using EachReferenceProblem = std::function<void(const Prompt&, std::string problem, bool usable)>;
 /// Goes through the references of all splits, in their order.
 void each_reference_problem(const task::PromptSet& prompts, const reward::Grader& grader,
                             const EachReferenceProblem& each);
 
 /// Throws InputError, naming lines, for references of a file with which no response can be
-/// compared: one mistake for each, or a single one where most rows have such a reference, since the
-/// verifier does not fit then. Warns of those that cannot be read as an answer.
+/// compared: one mistake for each, or a single one if most rows have such a reference, because then
+/// the verifier does not fit. Warns of references that cannot be read as an answer.
 void check_references(const TaskSection& section, const task::PromptSet& prompts,
                       const reward::Grader& grader);
 

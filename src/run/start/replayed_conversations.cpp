@@ -1,5 +1,5 @@
-// A conversation is played by the same rules as while it was sampled (run/generation/conversation),
-// without limits: what ended it is in the archive.
+// A conversation is played by the same rules as during sampling (run/generation/conversation), but
+// without limits, because the cause of its end is in the archive.
 #include "run/start/replayed_conversations.hpp"
 
 #include "base/errors/error.hpp"
@@ -58,11 +58,11 @@ std::vector<std::int32_t> given_of(const Rollout& rollout, const ActionTurns& ac
   return given;
 }
 
-/// The rollout that took an action first, where `policy` policy tokens end with it: the one itself,
-/// or one that it was forked from later.
+/// The rollout that took an action first, where `policy` policy tokens end with the action: this
+/// rollout, or a rollout from which it was forked later.
 const Rollout& first_of(const Group& group, const Rollout& rollout, std::int64_t policy) {
   const Rollout* one = &rollout;
-  // A parent is sampled before what is forked from it, so that this ends.
+  // A parent is sampled before its forks, so this loop ends.
   for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
     if (one->parent < 0 || policy > one->fork_token) break;
     const auto parent =
@@ -74,7 +74,7 @@ const Rollout& first_of(const Group& group, const Rollout& rollout, std::int64_t
   return *one;
 }
 
-/// "reward 1, and the archive has 0"; empty where both are equal.
+/// "reward 1, and the archive has 0"; empty if both are equal.
 template <class T>
 std::string other(const char* what, const T& now, const T& stored) {
   return now == stored ? std::string()
@@ -92,7 +92,7 @@ std::string first_said(std::initializer_list<std::string> differences) {
   return {};
 }
 
-/// What the environment made of a turn, now and in the archive.
+/// The difference between the environment's facts about a turn now and in the archive.
 std::string difference(const TurnFacts& now, const TurnFacts& stored) {
   return first_said({other_hash("state", now.state, stored.state),
                      other_hash("action", now.action, stored.action),
@@ -140,7 +140,7 @@ void ReplayedConversations::open(const io::ArchivedGroup& archived, std::size_t 
   }
   const std::uint64_t number = ++opened_;
   const auto opened = open_.emplace(number, std::move(playing)).first;
-  // The talk points at the prompt, which stays where it is.
+  // The talk points at the prompt, which does not move.
   environment::Talk talk{.id = sample_id(archived.purpose, group.id, rollout.sample),
                          .prompt = &opened->second.prompt,
                          .info = archived.prompt.extra,
@@ -178,7 +178,7 @@ void ReplayedConversations::go_on(Open::iterator playing,
   }
 }
 
-/// Takes an answer, and says in which way it is not that of the archive; empty: it is.
+/// Takes an answer, and returns its difference from the archive's answer; empty if they are equal.
 std::string ReplayedConversations::take(Playing& playing, environment::Answer answer) {
   if (answer.loss != environment::Loss::none)
     return visible_format("the environment gave no answer{}{}", answer.reason.empty() ? "" : ": ",
@@ -199,7 +199,7 @@ std::string ReplayedConversations::take(Playing& playing, environment::Answer an
   if (found.empty() && playing.talk->over() != ends)
     found = ends ? "the conversation goes on, and in the archive it is over"
                  : "the conversation is over, and in the archive it is not";
-  // What was said last is not in the archive.
+  // The last text is not in the archive.
   if (found.empty() && goes_on && now.said != stored.turns[action.last].tokens)
     found = fmt::format("the policy is told tokens {}, and the archive has {}",
                         fmt::join(now.said, " "), fmt::join(stored.turns[action.last].tokens, " "));
@@ -210,7 +210,7 @@ std::string ReplayedConversations::take(Playing& playing, environment::Answer an
 bool ReplayedConversations::act(Playing& playing) {
   const ActionTurns& action = playing.actions[playing.next];
   const environment::Seeds& seeds = playing.seeds[playing.next];
-  // The seeds change where the rollout was forked from another.
+  // The seeds change at the place where the rollout was forked from another.
   if (seeds.turns != playing.talk->talk().seeds.turns)
     playing.talk = playing.talk->forked(playing.sampled.size(), playing.talk->talk().id, seeds);
   const std::size_t begin = playing.sampled.size();

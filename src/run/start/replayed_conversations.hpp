@@ -20,16 +20,16 @@ namespace rollcall::run {
 
 class ReplayedConversations {
  public:
-  /// What was found.
+  /// The findings.
   struct Found {
     std::uint64_t equal = 0, different = 0;
     std::uint64_t lost = 0;  ///< their environment had lost them, so they were not played
     /// The first conversation that differs, in the order of the archive, and its first difference;
-    /// empty: there is none.
+    /// empty if there is none.
     std::string first{};
   };
 
-  /// `seed`: of the run. Everything outlives this.
+  /// `seed`: the run's seed. All arguments must outlive this object.
   ReplayedConversations(std::uint64_t seed, const text::TurnTexts& texts,
                         environment::Partner& partner)
       : seed_(seed), texts_(&texts), partner_(&partner) {}
@@ -37,7 +37,8 @@ class ReplayedConversations {
   ReplayedConversations(const ReplayedConversations&) = delete;
   ReplayedConversations& operator=(const ReplayedConversations&) = delete;
 
-  /// Plays the conversations of a group. Rollouts that no environment answered are none.
+  /// Plays the conversations of a group. Rollouts that no environment answered are not
+  /// conversations.
   void add(const io::ArchivedGroup& archived);
   /// Waits for the conversations that are still played.
   const Found& finish();
@@ -48,7 +49,8 @@ class ReplayedConversations {
     Prompt prompt;
     Rollout stored;
     std::vector<ActionTurns> actions;
-    std::vector<environment::Seeds> seeds;  ///< [actions] those of the rollout that took each first
+    std::vector<environment::Seeds> seeds;  ///< [actions] the seeds of the rollout that took each
+                                            ///< action first
     std::optional<Conversation> talk{};
     std::size_t next = 0;  ///< the action that is played next, or waits for its answer
     bool has_begun = false;

@@ -18,12 +18,12 @@ void take_recorded(RunConfig& config, Faults& faults);
 
 /// Throws StorageError where a file that the manifest or the checkpoint's state names is missing or
 /// has a different size. Contents are not read, because an archive may be large. Throws ConfigError
-/// where the archive holds train steps beyond train.steps: a newer checkpoint, which is damaged or
-/// gone, has done them.
+/// if the archive holds training steps beyond train.steps, which belong to a newer checkpoint that
+/// is damaged or gone.
 void check_archive(const RunConfig& config, const CoordinatorState& state);
 
-/// Throws StorageError where a run without a checkpoint has packed steps: a checkpoint came before
-/// them, and it is gone.
+/// Throws StorageError if a run without a checkpoint has packed steps, because the checkpoint that
+/// preceded them is gone.
 void require_checkpoint_of_archive(const std::filesystem::path& run_dir);
 
 }  // namespace rollcall::run

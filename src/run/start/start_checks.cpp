@@ -1,4 +1,4 @@
-// Compares settings with each other and with what the machine offers.
+// Compares settings with each other and with the machine.
 #include "run/start/start_checks.hpp"
 
 #include "base/errors/error.hpp"
@@ -76,7 +76,7 @@ std::string truncation_told(const RunConfig& config) {
 
 namespace {
 
-/// Checks settings that are sizes in bytes, also those that the run does not read.
+/// Checks settings that are sizes in bytes, including settings that the run does not read.
 void check_sizes(const RunConfig& config, Faults& faults) {
   const auto check = [&](const char* key, const std::string& size) {
     faults.check({key}, [&] {
@@ -99,7 +99,7 @@ void check_folders(const RunConfig& c, const method::Objective* objective, bool 
     source = weights_source(c);
     if (!source.empty()) (void)model::read_folder_config(source);
   });
-  // The tokenizer of the folder may be read all the same, so the key stays reliable.
+  // The tokenizer of the folder may still be read, so the key stays reliable.
   if (begins && is_model && !source.empty()) {
     try {
       model::require_weights(source);
@@ -166,8 +166,8 @@ void check_judges(const RunConfig& c, Faults& faults) {
   });
 }
 
-/// Refuses groups of one rollout where the recipe compares the rollouts of a prompt. A scheduler
-/// with several rounds may enlarge such groups.
+/// Refuses groups of one rollout if the recipe compares the rollouts of a prompt. A scheduler with
+/// several rounds may enlarge such groups.
 void check_lone_rollouts(const RunConfig& c, const method::Objective& objective,
                          const scheduling::Scheduler& policy) {
   const std::int64_t prompts = c.train.prompts_per_step;
@@ -183,8 +183,8 @@ void check_lone_rollouts(const RunConfig& c, const method::Objective& objective,
       "set train.rollouts_per_prompt to 2 or more, or choose a recipe that compares with something else");
 }
 
-/// Refuses temperature 0 in training: the most probable token is then drawn whatever its
-/// probability, so a ratio of probabilities has no meaning.
+/// Refuses temperature 0 in training: then the most probable token is always drawn, regardless of
+/// its probability, so a ratio of probabilities has no meaning.
 void check_temperature(const RunConfig& c) {
   if (c.train.steps == 0 || !c.train.from_archive.empty()) return;
   require<ConfigError>(
@@ -195,7 +195,7 @@ void check_temperature(const RunConfig& c) {
 }
 
 /// Exits leave the first rollout of a group, so that all of it is sampled in one round. They cut
-/// answers, and no conversations.
+/// answers, but not conversations.
 void check_exits(const RunConfig& c, Faults& faults) {
   if (c.openings.exit.empty()) return;
   faults.check({"openings.exit", "scheduler."}, [&] {
@@ -382,7 +382,7 @@ std::vector<std::string> unread_rewards_told(const RunConfig& c, const method::O
 namespace {
 
 /// Says that an evaluation, on a whole file of held-out rows, has more rollouts than the training.
-/// Empty where training has more, or where an evaluation is a matter of minutes.
+/// Empty if training has more, or if an evaluation takes only minutes.
 std::string evaluation_told(const RunContext& context) {
   constexpr std::int64_t kMinutes = 10'000;  // rollouts: a model of 0.1 billion weights takes a few
                                              // minutes for them on one node

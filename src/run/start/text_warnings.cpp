@@ -18,8 +18,8 @@ namespace {
 
 constexpr Split kSplits[] = {Split::train, Split::validation, Split::heldout};
 
-/// Verifiers whose references are answers, which a right response repeats as they are or about so.
-/// Those of other verifiers are tests, rules or other things that no response repeats.
+/// Verifiers with references that are answers, which a right response repeats exactly or nearly so.
+/// References of other verifiers are tests, rules or other things that no response repeats.
 constexpr std::array<std::string_view, 6> kRepeated{
     "exact_match", "integer_answer", "marked_answer", "word_order", "math", "quantity"};
 

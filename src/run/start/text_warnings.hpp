@@ -1,5 +1,5 @@
-// Warnings at a start about prompts and references that can be read, but may not be what the user
-// meant.
+// Warnings at a start about prompts and references that can be read, but may not match the user's
+// intention.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -12,10 +12,10 @@
 
 namespace rollcall::run {
 
-/// One sentence for each of these: references that are longer than sampling.max_new_tokens, where
-/// a right response repeats them and no environment talks; and questions of files that spell a
-/// special token, which the policy reads as that token. Each names a row or prompt for example.
-/// Needs the prompts and the tokenizer of `texts`.
+/// One sentence for each of these: references that are longer than sampling.max_new_tokens, if a
+/// right response repeats them and there is no environment; and questions of files that contain the
+/// text of a special token, which the policy reads as that token. Each names a row or prompt for
+/// example. Needs the prompts and the tokenizer of `texts`.
 std::vector<std::string> texts_told(const RunConfig& config, const RunTexts& texts,
                                     const reward::Grader& grader, WorkerPool& pool);
 

@@ -39,7 +39,7 @@ struct Part {
   std::string_view piece;  ///< family and name
   bool (*is_reached)(const RunConfig& config);
   const char* key;      ///< the setting that is missing
-  const char* lacking;  ///< what the run lacks
+  const char* lacking;  ///< the part that the run lacks
   const char* remedy;
 };
 constexpr const char *kNoGiven = "no tokens are given to any rollout",
@@ -55,7 +55,7 @@ constexpr Part kParts[] = {
      "set an odd train.rollouts_per_prompt"},
 };
 
-/// A section of the run file that a recipe goes with and can do without.
+/// A section of the run file that belongs to a recipe, but that the recipe does not need.
 struct Section {
   std::string_view recipe;
   bool (*is_there)(const RunConfig& config);
@@ -107,7 +107,7 @@ bool compares_with_reference(const method::Objective& objective) {
   });
 }
 
-/// Whether the reference is the policy that every step starts from.
+/// Whether the reference is the policy from which every step starts.
 bool follows_at_once(const RunConfig& c, const method::Objective& objective) {
   return is_on_policy(c) && compares_with_reference(objective) && c.reference.model.empty() &&
          (c.reference.decay == 0.0 || c.reference.refresh_every == 1);

@@ -16,8 +16,8 @@ namespace rollcall::run {
 /// "weight tis".
 bool names_piece(const RunConfig& config, std::string_view family_piece);
 
-/// Adds a fault for each piece that the run file names beside the recipe's own, and for each of its
-/// settings, that cannot act in this run.
+/// Adds a fault for each piece that the run file names in addition to the recipe's own and that
+/// cannot act in this run, and for each of its settings.
 void check_unreached(const RunConfig& config, const method::Objective& objective, Faults& faults);
 
 /// One sentence for each part of the recipe itself that the run never reaches. None of them is a

@@ -32,7 +32,7 @@ namespace column = method::column;
 /// A run that is about to begin, with the places where its settings were given.
 struct NewRun {
   const RunConfig& config;
-  const method::Objective* objective;  ///< null where its settings are wrong
+  const method::Objective* objective;  ///< null if its settings are wrong
   const Places& places;
   bool asks_for(std::initializer_list<std::string_view> names) const {
     const auto columns = objective->columns();
@@ -53,13 +53,14 @@ struct Row {
                                        ///< with it
   IsRead is_read;
   Faults::Keys decided_by;  ///< the settings that is_read looks at
-  const char* lacking;      ///< why no part of the run reads the keys
+  const char* lacking;      ///< the reason why no part of the run reads the keys
   const char* remedy;
-  /// Keys that switch this row off. Where one of them is given by --set and the row's keys are in
-  /// the run file, somebody tries the file without them or with another task, so they are no fault.
+  /// Keys that switch this row off. If one of them is given by --set and the row's keys are in the
+  /// run file, the user tries the file without them or with a different task, so they are not a
+  /// fault.
   Faults::Keys turned_off_by{};
-  bool whole_command = false;  ///< turned_off_by excuses the row's keys also where --set gives
-                               ///< them: the user repeats the command of another run
+  bool whole_command = false;  ///< turned_off_by excuses the row's keys even if --set gives them:
+                               ///< the user repeats the command of another run
 };
 
 const reward::Verifier& verifier_of(const RunConfig& c) {
@@ -131,7 +132,7 @@ constexpr const char *kSetWarmStart = "leave it out, or set sft.steps",
                      *kSetDecay =
                          "leave it out, or let the learning rate fall, as linear or cosine";
 
-/// All keys of a run file. A key is in several rows where several conditions must hold for it to be
+/// All keys of a run file. A key is in several rows if several conditions must hold for it to be
 /// read.
 const std::vector<Row>& rows() {
   static const Faults::Keys by_objective{"objective."}, by_task{"task.name"},
@@ -342,7 +343,7 @@ const std::vector<Row>& rows() {
        "openings.texts is empty",
        "leave it out, or set openings.texts",
        {"openings.texts"}},
-      // what the scheduler decides; a bound that says that counts are equal is no mistake
+      // decisions of the scheduler; a bound that says that counts are equal is not a mistake
       {{"scheduler.min_rollouts"},
        [](const NewRun& r) {
          return counts_differ(r) ||
@@ -668,7 +669,7 @@ bool reads(const Row& row, const NewRun& run, const std::string& key, const Faul
 
 void check_shapes(const RunConfig& config, bool is_new, Faults& faults) {
   const std::filesystem::path folder = weights_source(config);
-  // A missing folder is reported where it is read.
+  // A missing folder is reported when it is read.
   if (folder.empty() || !std::filesystem::exists(folder / "config.json")) return;
   const auto own = model::read_folder_config(folder);
   const ModelSection &stated = config.model, usual;
@@ -706,7 +707,7 @@ void check_shapes(const RunConfig& config, bool is_new, Faults& faults) {
     faults.tell(key, error_message(problem, "nothing would read the setting",
                                    "leave it out, or choose a model that is like that"));
   };
-  // A record of a run states every key, so a default in it is nobody's choice.
+  // A record of a run states every key, so a default in it was not chosen by the user.
   const auto is_chosen = [&](const auto& shape) {
     return shape.stated != shape.usual ||
            (is_new && is_stated(faults.places, fmt::format("model.{}", shape.key)));

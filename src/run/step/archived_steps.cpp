@@ -33,14 +33,14 @@ std::vector<std::int32_t> answer_ids(const Rollout& rollout) {
   return ids;
 }
 
-/// Earlier builds left all special tokens out of the text of an answer.
+/// Earlier builds omitted all special tokens from the text of an answer.
 std::string older_text(const text::PromptFormat& format, const Rollout& rollout) {
   const auto ids = answer_ids(rollout);
   return format.tokenizer()->decode(format.answer_ends().spoken(ids));
 }
 
-/// The archive files of a run, and shards of the steps that its newest checkpoint covers, since a
-/// crash may have left only a part of later ones; or one file.
+/// The archive files of a run and shards of the steps that its newest checkpoint covers, because a
+/// crash may have left only a part of later ones. Or a single file.
 io::Source complete_source(const std::filesystem::path& path) {
   auto source = io::open_source(path);
   if (!source.is_run || source.loose.empty()) return source;
@@ -85,7 +85,7 @@ std::vector<std::string> other_sampling(const SamplingParams& here, const Sampli
 }
 
 /// The sampling settings of the archive: from the run file in its folder, if there is one,
-/// otherwise from what its files say.
+/// otherwise from its files.
 SamplingParams stored_sampling(const io::Source& source, SamplingParams here, float temperature) {
   const auto run_file = source.root / "config.toml";
   if (std::filesystem::exists(run_file)) return read_run_folder(source.root).sampling;
@@ -160,7 +160,7 @@ void ArchivedSteps::load(std::uint64_t archived) {
           return true;
         });
   for (auto& [step, batch] : loaded_) {
-    // A parent may come later in the file than what was made of it.
+    // A parent may come later in the file than the groups derived from it.
     for (Group& group : batch.groups) {
       if (is_plain(group.from)) continue;
       const auto parent = renumbered.find(group.from.parent);
@@ -195,7 +195,7 @@ void ArchivedSteps::tell(const io::ArchivedGroup& group, PromptId prompt) {
 }
 
 /// Compares the stored texts with those to which this run's tokenizer decodes the stored tokens.
-/// The archive does not name its tokenizer, and equal texts say more than an equal name.
+/// The archive does not name its tokenizer, and equal texts are better evidence than an equal name.
 void ArchivedSteps::check(const Group& group) const {
   const std::int64_t vocabulary = texts_->tokenizer->vocab_size();
   const auto refuse = [&](const std::string& problem, const std::string& remedy) {

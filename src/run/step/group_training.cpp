@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// The mean of those values in [first, last) that are not NaN; NaN where all are.
+/// The mean of the values in [first, last) that are not NaN; NaN if all are.
 double mean_of_numbers(const std::vector<double>& values, std::size_t first, std::size_t last) {
   double sum = 0.0;
   std::size_t count = 0;

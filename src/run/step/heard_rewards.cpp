@@ -1,4 +1,5 @@
-// Closes a copy of the step as the update does (close_step), each time that the scheduler is asked.
+// Closes a copy of the step in the same way as the update (close_step), each time the scheduler is
+// asked.
 #include "run/step/heard_rewards.hpp"
 
 #include "base/errors/error.hpp"
@@ -103,8 +104,8 @@ void HeardRewards::add(const std::string& rollouts) {
 
 namespace {
 
-/// The step with its groups in the order in which the update has them, since a permutation of
-/// verdicts goes by it.
+/// The step with its groups in the same order as in the update, because a permutation of verdicts
+/// depends on it.
 StepBatch in_order(StepBatch step) {
   const auto before = [](const Group& a, const Group& b) { return a.id < b.id; };
   if (std::is_sorted(step.groups.begin(), step.groups.end(), before)) return step;
@@ -173,7 +174,7 @@ void HeardRewards::rewrite(const Reports& reports, const std::vector<GroupReport
       const std::size_t n = report.rewards.size();
       if (n == 0) continue;
       const auto at = index.find(report.id);
-      if (at == index.end()) {  // the group left the step because its greedy answer did
+      if (at == index.end()) {  // the group left the step because its greedy answer left
         let_go(report);
         continue;
       }

@@ -53,7 +53,7 @@ namespace {
 /// micro-batch has costs more than even sizes gain.
 constexpr std::int64_t kMostRepeated = 16;
 
-/// A token of a rollout, with its columns where the policy drew it.
+/// A token of a rollout, with its columns if the policy drew it.
 struct Place {
   std::int32_t token;
   bool learnt = false;
@@ -66,7 +66,7 @@ struct Place {
 
   /// Whether this place and `other` become one place of the tree, given that the places before them
   /// did. The forward pass is compared with each log-prob, so places with different log-probs are
-  /// apart, and so are places with another softmax or with draws of their own.
+  /// kept apart, and so are places with a different softmax or with their own draws.
   bool same_as(const Place& other) const {
     return token == other.token && learnt == other.learnt &&
            std::bit_cast<std::uint32_t>(logprob) == std::bit_cast<std::uint32_t>(other.logprob) &&
@@ -76,11 +76,11 @@ struct Place {
 using Path = std::vector<Place>;
 
 /// A tree of rollouts, in which tokens that several rollouts begin with are present once. A node is
-/// a run of places up to the point at which rollouts part.
+/// a run of places up to the point at which rollouts diverge.
 class Tree {
  public:
   std::int64_t tokens() const { return std::int64_t(places_.size()); }
-  /// How many of the path's first places the tree has.
+  /// The number of the path's first places that the tree has.
   std::int64_t known(const Path& path) const {
     return std::int64_t(follow(path, [](std::size_t, const Place&) {}).along);
   }
@@ -107,8 +107,8 @@ class Tree {
   std::vector<Node> nodes_ = std::vector<Node>(1);  ///< the first is the root, without places
 };
 
-/// Follows the path as far as the tree has it, and calls pass(place of the tree, place of the
-/// path).
+/// Follows the path up to the point that the tree has, and calls pass(place of the tree, place of
+/// the path).
 template <class Pass>
 Tree::Point Tree::follow(const Path& path, const Pass& pass) const {
   Point at{0, 0, 0};
@@ -267,8 +267,9 @@ std::vector<BackwardMicroBatch> even_micro_batches(
   for (const std::int64_t count :
        wanted > least ? std::vector{wanted, least} : std::vector{least}) {
     if (count <= 1 || count > sizing::kFewMicroBatches) continue;
-    // Rollouts cannot be cut anywhere, and tokens that micro-batches share are in each of them. So
-    // the smallest limit that is enough is searched in steps of a sixteenth of an even share.
+    // Rollouts cannot be cut at every point, and each micro-batch has its own copy of shared
+    // tokens. So the search for the smallest sufficient limit goes in steps of a sixteenth of an
+    // even share.
     const std::int64_t share = (tokens + count - 1) / count;
     for (std::int64_t limit = share; limit < micro_batch_tokens; limit += (share + 15) / 16) {
       auto even = cut(limit);

@@ -1,4 +1,4 @@
-// Outcomes of a step by prompt, and the state as JSON, whose numbers are read back exactly.
+// Outcomes of a step by prompt, and the state as JSON with numbers that are read back exactly.
 #include "run/step/objective_state.hpp"
 
 #include "base/errors/error.hpp"
@@ -24,7 +24,7 @@ void ObjectiveState::learn(const StepBatch& batch, const std::vector<double>& dr
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     const auto& scores = batch.scores[g];
     const auto& rollouts = batch.groups[g].rollouts;
-    // Nothing is learnt of answers that had help, or that saw other answers.
+    // Nothing is learnt from answers that had help, or that saw other answers.
     if (!is_plain(batch.groups[g].from)) continue;
     const auto own = std::count_if(rollouts.begin(), rollouts.end(),
                                    [](const Rollout& rollout) { return !rollout.placed; });

@@ -1,5 +1,5 @@
-// Takes derived groups in ascending order, moves what trains in the group of the parent, and then
-// sorts the groups that have changed.
+// Takes derived groups in ascending order, moves the rollouts that train in the group of the
+// parent, and then sorts the groups that have changed.
 #include "run/step/placed_groups.hpp"
 
 #include "base/errors/error.hpp"
@@ -15,7 +15,7 @@
 namespace rollcall::run {
 namespace {
 
-/// Shows a rollout behind the prompt of another one.
+/// Puts a rollout after the prompt of a different rollout.
 void put_behind(const Turn& prompt, Rollout& rollout) {
   rollout.turns.front() = prompt;
   rollout.facts.resize(rollout.turns.size());
@@ -25,7 +25,7 @@ void put_behind(const Turn& prompt, Rollout& rollout) {
     rollout.facts[t].flags |= turn_flag::moved;
     turn.columns.logprob.assign(turn.tokens.size(), 0.0F);
     turn.columns.entropy.assign(turn.tokens.size(), 0.0F);
-    turn.kept_mass.clear(), turn.kept = {};  // they are of the softmax behind the other prompt
+    turn.kept_mass.clear(), turn.kept = {};  // they belong to the softmax after the other prompt
   }
 }
 
@@ -62,7 +62,8 @@ class Placing {
     return keep;
   }
 
-  /// Moves the rollouts that count to the group of the parent; those that leave stay.
+  /// Moves the rollouts that count to the group of the parent. Rollouts that leave the step stay in
+  /// their group.
   void move(std::size_t g, std::size_t parent) {
     Group &from = batch_->groups[g], &to = batch_->groups[parent];
     auto &own = keep_of(g), &keep = keep_of(parent);

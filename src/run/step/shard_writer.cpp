@@ -26,7 +26,7 @@ struct ShardWriter::Shared {
 
   bool waits() const { return !files.empty() && !failure; }
   bool writes() const { return writing || waits(); }
-  /// Writes the next file, and releases the lock while it does.
+  /// Writes the next file, and releases the lock during the write.
   void write_one(std::unique_lock<std::mutex>& lock) {
     writing = true;
     std::exception_ptr met;
@@ -51,8 +51,8 @@ struct ShardWriter::Shared {
 
 namespace {
 
-/// Lowers the priority of the calling thread alone (Linux; needs no permission): where ranks share
-/// cores, a rank that computes comes first.
+/// Lowers the priority of only the calling thread (Linux; needs no permission), so that a rank that
+/// computes comes first if ranks share cores.
 void step_back() { ::setpriority(PRIO_PROCESS, 0, 19); }
 
 }  // namespace

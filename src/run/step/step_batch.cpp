@@ -120,7 +120,8 @@ StepBatch in_order(StepBatch batch, const std::map<GroupId, std::size_t>& index)
   return sorted;
 }
 
-/// How many tokens a group has in a micro-batch, where MicroBatchPacker puts its prompt once.
+/// The number of tokens that a group has in a micro-batch, in which MicroBatchPacker puts its
+/// prompt only once.
 std::int64_t group_tokens(const Group& group) {
   std::size_t count = 0;
   const std::vector<std::int32_t>* before = nullptr;
@@ -177,8 +178,8 @@ class ColumnBuilder {
       made_.prompt_level.push_back(group.level);
       made_.truncated.push_back(
           rollout.finish == FinishReason::length || rollout.finish == FinishReason::turns ? 1 : 0);
-      // Each rollout has an address of its own, so that draws for it do not depend on which others
-      // are in the step.
+      // Each rollout has its own address, so that draws for it do not depend on the other rollouts
+      // in the step.
       const GroupId& id = sampled_in(group, rollout);
       made_.key.push_back(std::int64_t(
           RandomStream(id.prompt.value, RandomPurpose::objective, id.step, id.draw, rollout.sample)
@@ -221,8 +222,9 @@ class ColumnBuilder {
   }
 
  private:
-  /// Appends old log-probs. For fresh groups the stored ones are those of the policy at the start
-  /// of the update, since one engine samples and trains. A replayed group may have computed ones.
+  /// Appends old log-probs. For fresh groups the stored log-probs belong to the policy at the start
+  /// of the update, because one engine samples and trains. A replayed group may have log-probs that
+  /// were computed again.
   void append_old(const StepBatch& batch, std::size_t g) {
     auto& old = made_.old_logprob;
     const auto proximal = batch.columns.find(kProximalLogprob);
@@ -239,7 +241,8 @@ class ColumnBuilder {
   TurnColumns turns_;
   std::vector<double> entropy_;                         ///< [N] as generation stored it
   std::map<std::string, std::vector<float>> computed_;  ///< StepBatch::columns by name
-  std::size_t pairs_ = 0;  ///< pairs of two rollouts of a group, or of one with itself
+  std::size_t pairs_ = 0;  ///< number of pairs of two rollouts of a group, including each with
+                           ///< itself
   std::int64_t groups_ = 0;
 };
 
@@ -248,7 +251,7 @@ class ColumnBuilder {
 std::vector<std::vector<ScoredFile>> shared_out(std::vector<ScoredFile> files,
                                                 const std::vector<int>& readers) {
   std::vector<std::vector<ScoredFile>> shares(readers.size());
-  std::size_t next = 0;  // counts the files that any reader may read
+  std::size_t next = 0;  // number of files so far that any reader may read
   for (ScoredFile& file : files) {
     std::size_t reader = next % readers.size();
     if (file.cached_on_rank >= 0) {
@@ -406,7 +409,7 @@ std::optional<std::uint64_t> sampled_by(const Group& group) {
   std::optional<std::uint64_t> oldest;
   for (const auto& rollout : group.rollouts)
     for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
-      if (was_given(rollout, t)) continue;  // nobody sampled it
+      if (was_given(rollout, t)) continue;  // it was not sampled
       for (const std::uint64_t version : rollout.turns[t].policy_version)
         oldest = std::min(oldest.value_or(version), version);
     }

@@ -34,7 +34,7 @@ StepRecord::StepRecord(std::uint64_t step, const StepBatch& sampled) : step_(ste
 
 io::StepTraining StepRecord::of(const StepBatch& batch,
                                 const std::vector<double>& advantage) const {
-  /// A rollout of the batch, by the group that it was sampled in.
+  /// A rollout of the batch, by the group in which it was sampled.
   struct Place {
     std::size_t group, index, at;  ///< its group in the batch, its index there and in `advantage`
   };
@@ -85,7 +85,7 @@ std::vector<double> shared_advantages(const StepBatch& batch,
   for (const std::size_t g : groups)
     for (const Rollout& rollout : batch.groups[g].rollouts) {
       const auto end = at + policy_tokens(rollout);
-      // NaN where nothing of its group trains.
+      // NaN if nothing in its group trains.
       const auto same = [&](double value) {
         return value == *at || (std::isnan(value) && std::isnan(*at));
       };

@@ -1,5 +1,5 @@
-// A step as bytes: one array after the other, each after its length. A million rollouts are then a
-// few dozen copies, where one value at a time would be a call for each of them.
+// A step as bytes: a sequence of arrays, each after its length. A million rollouts then take a few
+// dozen copies, whereas one value at a time would take a call for each of them.
 #include "run/step/step_wire.hpp"
 
 #include "base/errors/error.hpp"
@@ -12,15 +12,15 @@ namespace rollcall::run {
 namespace {
 
 /// The numbers of a step as arrays, in the order of groups, rollouts, turns and tokens. `Array` is
-/// a vector in what travels and a Taker in what reads it.
+/// a vector in a record that is sent, and a Taker in a record that is read.
 template <template <class> class Array>
 struct Arrays {
   // [groups]
   Array<std::uint64_t> step, prompt, stream_prompt;
   Array<std::uint32_t> draw, planned, rollouts;
   Array<std::int32_t> level, bin;
-  Array<double> weight;        // this and the next are those of StepBatch::training, or empty
-  Array<std::uint32_t> keeps;  // how many values of `keep` the group has
+  Array<double> weight;        // this and the next are from StepBatch::training, or empty
+  Array<std::uint32_t> keeps;  // number of values of `keep` that the group has
   // [rollouts]
   Array<std::uint32_t> sample, turns, answer_bytes, reason_bytes, text_bytes;
   Array<std::uint8_t> finish, correct, undecided, clock_ended;
@@ -51,8 +51,8 @@ struct Arrays {
   Array<std::uint32_t> parent_draw, parent_sample, start_bytes;
   // [rollouts]
   Array<std::int64_t> opening, parent, fork_token;
-  Array<std::uint32_t> facts;  // how many turns have facts: all of them, or none
-  Array<std::uint8_t> placed;  // 1 where Rollout::placed is set, which is [placed]
+  Array<std::uint32_t> facts;  // number of turns with facts: all of them, or none
+  Array<std::uint8_t> placed;  // 1 if Rollout::placed is set, which is [placed]
   Array<std::uint64_t> placed_step, placed_prompt;
   Array<std::uint32_t> placed_draw;
   // [facts]
@@ -135,7 +135,8 @@ void flatten(const TurnFacts& facts, Texts texts, Flat& flat) {
   if (along) add(flat.fact_reasons, facts.reason);
 }
 
-/// How the rollout began, where it trains, and what environments made of its turns.
+/// The beginning of the rollout, the place where it trains, and the facts that environments gave
+/// for its turns.
 void flatten_conversation(const Rollout& rollout, Texts texts, Flat& flat) {
   expect(rollout.facts.empty() || rollout.facts.size() == rollout.turns.size(),
          "all turns of a rollout have facts, or none has");

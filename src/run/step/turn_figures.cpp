@@ -19,7 +19,7 @@ void TurnFigures::add(const Rollout& rollout) {
   };
   double turns = 0.0;
   for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
-    // What was given before the first turn was not said in answer to it.
+    // Text that was given before the first turn is not an answer to it.
     if (rollout.turns[t].role == Role::environment && turns > 0.0)
       told_ += double(rollout.turns[t].tokens.size());
     if (!is_policy(t) || is_policy(t + 1)) continue;

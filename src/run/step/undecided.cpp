@@ -1,4 +1,5 @@
-// A first pass finds the lowest reward of the step, a second removes rollouts or sets rewards.
+// A first pass finds the lowest reward of the step, and a second one removes rollouts or sets
+// rewards.
 #include "run/step/undecided.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Forward passes over micro-batches, which are shared out to the update ranks. Every rank gets all
+// Forward passes over micro-batches, which are distributed to the update ranks. Every rank gets all
 // columns.
 #include "run/update/auxiliary_models.hpp"
 
@@ -73,9 +73,9 @@ bool has_given(const Rollout& rollout) {
   return false;
 }
 
-/// The rollouts that train behind another prompt than they were asked, or with a beginning that
-/// nobody sampled. `alone`: each of them in a group of its own, so that no other tokens are
-/// computed.
+/// The rollouts that train after a prompt different from the one they were asked, or with a
+/// beginning that was not sampled. `alone`: each of them in a separate group, so that no other
+/// tokens are computed.
 std::vector<Rollout*> unmeasured_rollouts(StepBatch& batch, StepBatch& alone) {
   std::vector<Rollout*> rollouts;
   for (auto& group : batch.groups)
@@ -88,8 +88,8 @@ std::vector<Rollout*> unmeasured_rollouts(StepBatch& batch, StepBatch& alone) {
   return rollouts;
 }
 
-/// Writes the columns of `alone` into those turns of its rollouts that nobody sampled as they
-/// train.
+/// Writes the columns of `alone` into the turns of its rollouts that were not sampled in the
+/// context in which they train.
 void put_logprobs(const StepBatch& alone, const std::vector<Rollout*>& rollouts) {
   for (std::size_t i = 0; i < rollouts.size(); ++i) {
     auto logprob = alone.columns.at(kLogprob)[i].begin();
@@ -297,7 +297,8 @@ void AuxiliaryModels::add_missing_logprobs(StepBatch& batch) {
     return runner.forward(context_->store->policy(), micro_batch,
                           temperature_of(context_->config.sampling));
   };
-  StepBatch experts;  // each expert's rollout in a group of its own: no other tokens are computed
+  StepBatch experts;  // each expert's rollout in a separate group, so that no other tokens are
+                      // computed
   std::vector<Turn*> answers;
   for (auto& group : batch.groups) {
     if (group.rollouts.empty() || !is_expert(group.rollouts.back())) continue;
@@ -352,8 +353,8 @@ void AuxiliaryModels::add_step_columns(StepBatch& batch) {
          if (wants(column::reference_logprob))
            out[column::reference_logprob] =
                runner.forward(reference_->model(), micro_batch, temperature).logprob;
-         for (const auto& name : wanted_) {  // a normalised power of probabilities is a division
-                                             // of the temperature
+         for (const auto& name : wanted_) {  // a power of probabilities, normalised, equals a
+                                             // divided temperature
            if (!name.starts_with(column::flat_reference)) continue;
            out[name] =
                runner

@@ -44,7 +44,7 @@ std::vector<double> Drift::measure(const StepBatch& step, AuxiliaryModels& compa
     const Rollout& rollout = before.groups[i].rollouts.front();
     for (std::size_t t = 0; t < rollout.turns.size(); ++t) {
       const auto& logprob = rollout.turns[t].columns.logprob;
-      if (was_given(rollout, t)) {  // a file has no log-probs of it
+      if (was_given(rollout, t)) {  // a file has no log-probs for it
         token += logprob.size();
         continue;
       }

@@ -94,7 +94,7 @@ void add_experts(StepBatch& batch, const RunConfig& config, const RunTexts& text
                  const reward::Grader& grader, std::uint64_t step) {
   for (std::size_t g = 0; g < fresh_groups(batch); ++g) {
     Group& group = batch.groups[g];
-    // No worked solution is known of foreign prompts, and derived groups ask other questions.
+    // No worked solution is known for foreign prompts, and derived groups ask other questions.
     if (is_foreign(group.id.prompt) || !is_plain(group.id, group.from)) continue;
     const RandomStream stream(std::uint64_t(config.run.seed), RandomPurpose::experts, step,
                               group.id.prompt.value, group.id.draw);

@@ -1,5 +1,5 @@
-// Preparation, evaluation and dealing of a mini-batch. The leader prepares where columns are known;
-// otherwise each rank evaluates the micro-batches that it has run forward.
+// Preparation, evaluation and dealing of a mini-batch. The leader prepares if the columns are
+// known. Otherwise each rank evaluates the micro-batches for which it has run the forward pass.
 #include "run/update/objective_pass.hpp"
 
 #include "base/errors/error.hpp"
@@ -79,8 +79,8 @@ ObjectivePass::StepTerms ObjectivePass::terms_of(const method::Prepared& update)
 
 ObjectivePass::Statistics ObjectivePass::after_step(Statistics now) const {
   if (!whole_) return now;
-  // Statistics that the step's rollouts have moved are taken from the whole step, the others from
-  // its updates.
+  // Statistics that the step's rollouts have moved are taken from the whole step, and the others
+  // from its updates.
   for (const auto& [name, value] : whole_->statistics()) {
     const auto given = given_.find(name);
     if (given == given_.end() || given->second != value) now[name] = value;
@@ -126,8 +126,8 @@ ObjectivePass::LossShare ObjectivePass::evaluate_micro_batch(const MiniBatch& mi
                               temperature_of(context_->config.sampling));
     if (critic() != nullptr) value = critic()->values(columns.hidden);
   }
-  columns.miss_logprob.resize(columns.logprob.size());  // without a text of an expert there
-                                                        // is no draw that missed
+  columns.miss_logprob.resize(columns.logprob.size());  // without an expert's text there are no
+                                                        // missed draws
   auto loss = mini.prepared->evaluate({range.rollouts, columns.logprob, columns.entropy,
                                        critic() != nullptr ? &value : nullptr,
                                        models_->draws() ? &columns.miss_logprob : nullptr});
@@ -146,7 +146,7 @@ std::optional<ObjectivePass::Evaluated> ObjectivePass::evaluate(const MiniBatch&
   for (int attempt = 0;; ++attempt) {
     if (critic() != nullptr) critic()->start();
     if (mini.known) {
-      // Not in parallel, since each micro-batch takes only milliseconds, but dozens of MB.
+      // Not in parallel, because each micro-batch takes only milliseconds but dozens of MB.
       for (std::int64_t i = 0; i < std::int64_t(shares.size()); ++i) evaluate_own(nullptr, i);
     } else {
       context_->threads.micro_batches->run(std::int64_t(shares.size()),

@@ -1,4 +1,4 @@
-// Weights of the reference: where they come from, how they follow the policy, how they are saved.
+// Weights of the reference: their source, their updates from the policy, and their saved form.
 #include "run/update/reference_model.hpp"
 
 #include "base/errors/error.hpp"

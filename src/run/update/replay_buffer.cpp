@@ -23,7 +23,7 @@
 namespace rollcall::run {
 namespace {
 
-/// Mean of |reward - mean|: 0 exactly where the rewards do not differ by more than rounding.
+/// Mean of |reward - mean|. It is exactly 0 if the rewards differ only by rounding.
 double mean_advantage(const std::vector<double>& rewards) {
   if (!differ(rewards)) return 0.0;
   double sum = 0.0, distance = 0.0;
@@ -41,7 +41,7 @@ std::vector<std::vector<double>> verifiers_rewards(const StepBatch& batch) {
   return rewards;
 }
 
-/// What one rank has found in the archive for all ranks.
+/// The contents of the archive that one rank has found for all ranks.
 struct Packed {
   /// first and last step of every file, fresh enough or not
   std::vector<std::pair<std::uint64_t, std::uint64_t>> stretches;
@@ -58,7 +58,8 @@ struct Packed {
   }
 };
 
-/// Adds to all ranks' `batch`, a step whose shards are not packed, which of its rollouts trained.
+/// Records in `batch` which of its rollouts trained, on all ranks. `batch` is a step with shards
+/// that are not packed.
 void add_recorded(StepBatch& batch, const std::filesystem::path& run_dir,
                   const io::PublishedFile& file, comm::Communicator& ranks) {
   std::string told;
@@ -78,7 +79,7 @@ bool any_since(const StepBatch& batch, std::uint64_t oldest) {
                      [&](const Group& group) { return sampled_by(group).value_or(0) >= oldest; });
 }
 
-/// The steps of one archive file; its groups are in canonical order already.
+/// The steps of one archive file. Their groups are already in canonical order.
 std::map<std::uint64_t, StepBatch> read_packed(const std::filesystem::path& run_dir,
                                                const io::ArchiveEntry& entry) {
   std::map<std::uint64_t, StepBatch> steps;
@@ -252,7 +253,7 @@ std::map<std::string, double> composition(const StepBatch& batch) {
     trained += train, experts += expert;
     if (g < fresh_groups(batch)) {
       generated += rollouts - expert;
-      // Answers to derived prompts may have a beginning that is no guide's.
+      // Answers to derived prompts may have a beginning that does not come from a guide.
       const auto own =
           double(std::count_if(batch.groups[g].rollouts.begin(), batch.groups[g].rollouts.end(),
                                [](const Rollout& r) { return !is_expert(r) && !r.placed; }));

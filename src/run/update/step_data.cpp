@@ -24,8 +24,8 @@ namespace rollcall::run {
 
 namespace {
 
-/// Removes the files of a step without a decided verdict: a resume would take these verdicts over,
-/// and fail in the same way.
+/// Removes the files of a step without a decided verdict. A resume would reuse these verdicts and
+/// fail in the same way.
 void forget_verdicts(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files) {
   for (const ScoredFile& file : files)
     for (const auto* part : {&file.shard, &file.scores}) {
@@ -46,7 +46,7 @@ bool has_lost(const StepBatch& step) {
 }
 
 /// The step as it trains: undecided rollouts leave it or count as wrong (undecided.hpp), and
-/// rewards are permuted where a run file asks for it. Throws Error where nothing was decided.
+/// rewards are permuted if the run file asks for it. Throws Error if nothing was decided.
 StepBatch apply_undecided_rule(const RunContext& context, StepBatch step, std::uint64_t number) {
   const bool had_any = !step.groups.empty(), is_lost = has_lost(step);
   const bool drop = context.config.reward.undecided == "drop";

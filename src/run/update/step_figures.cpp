@@ -1,4 +1,4 @@
-// The figures of a step with one update are those of the update, bit for bit.
+// The figures of a step with one update equal the figures of the update, bit for bit.
 #include "run/update/step_figures.hpp"
 
 #include <algorithm>

@@ -152,7 +152,8 @@ std::optional<int> TrainState::sum_gradient(const std::vector<BackwardMicroBatch
 void TrainState::await_writer() {
   ranks_->wait([this] { return saving_.ended(); }, context_->config.run.deadline_s,
                "the writing of a checkpoint, whose weights and moments change now");
-  // Waits for the leader's writer, which reads weights that all ranks of its node are to change.
+  // Waits for the leader's writer, which reads weights that all ranks of its node are about to
+  // change.
   if (std::exchange(save_begun_, false)) groups_.node->barrier();
 }
 
@@ -210,7 +211,7 @@ void TrainState::save(const std::string& checkpoint, io::CheckpointShare share) 
 
 void TrainState::restore_moments(const io::StoredCheckpoint& checkpoint) {
   const auto slices = std::max<std::int64_t>(count_files(checkpoint.files(), Part::moments), 1);
-  // The checkpoint may have been written by another number of ranks.
+  // The checkpoint may have been written by a different number of ranks.
   const auto written = model::optimizer_shares(context_->store->layout().size, int(slices));
   const std::int64_t begin = share_offsets_[std::size_t(own_share_)],
                      end = share_offsets_[std::size_t(own_share_) + 1];
@@ -230,8 +231,8 @@ void TrainState::restore_moments(const io::StoredCheckpoint& checkpoint) {
     }
     return file;
   };
-  std::vector<std::size_t> taken;  // only these files are compared with the manifest: otherwise
-                                   // every rank would read all moments
+  std::vector<std::size_t> taken;  // only these files are compared with the manifest, because
+                                   // otherwise every rank would read all moments
   for (std::size_t i = 0; i < std::size_t(slices); ++i)
     if (overlap(i).first < overlap(i).second) taken.push_back(i);
   if (taken.empty()) taken.push_back(0);  // each file has the counters and exponents
@@ -243,7 +244,7 @@ void TrainState::restore_moments(const io::StoredCheckpoint& checkpoint) {
       "the optimizer cannot be restored", "use an older checkpoint");
   optimizer_->restore(exponents, counters[0], [&](std::span<float> m, std::span<float> v) {
     for (const std::size_t i : taken) {
-      // At most one more file is open than the first: a share may come from many files.
+      // At most one file besides the first is open, because a share may come from many files.
       const auto file = i == taken.front() ? first : open_slice(i);
       const auto [from, to] = overlap(i);
       if (from >= to) continue;

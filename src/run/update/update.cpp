@@ -56,8 +56,8 @@ std::vector<BackwardMicroBatch> supervised_micro_batches(const RunContext& conte
   return micro_batches;
 }
 
-/// The sum over all micro-batches, each of whose numbers only one rank knows (the others pass 0).
-/// The result has the same bits on every rank. Collective.
+/// The sum over all micro-batches. Only one rank knows the number of each micro-batch, and the
+/// others pass 0. The result has the same bits on every rank. Collective.
 double whole_sum(const std::vector<double>& by_micro_batch, comm::Communicator& ranks) {
   std::vector<std::int64_t> bits(by_micro_batch.size());  // a micro-batch has one owner, and other
                                                           // ranks add 0
@@ -226,8 +226,8 @@ void UpdateStage::restore_objective(const io::StoredCheckpoint& checkpoint, Rest
   const std::string file = file_of(Part::objective);
   objective_state_.restore(checkpoint.read(file), checkpoint.name() + "/" + file);
   if (why == Restoring::resume) return;
-  // A rollback takes weights back, but not rollouts: what these showed of prompts stays known, here
-  // as in the scheduler.
+  // A rollback restores the weights, but does not undo rollouts. Their results for prompts stay
+  // known, both here and in the scheduler.
   objective_state_.success = seen.success, objective_state_.best_length = seen.best_length;
 }
 

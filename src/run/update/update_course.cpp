@@ -28,7 +28,7 @@ std::vector<std::size_t> all_groups(const StepBatch& batch) {
   return all;
 }
 
-/// Whether a figure of Prepared::merge() depends on rollouts alone and on no policy.
+/// Whether a figure of Prepared::merge() depends only on rollouts and not on a policy.
 bool is_of_rollouts(const std::string& name) {
   return name.starts_with("critic/score/") || name.starts_with("critic/rewards/") ||
          name.starts_with("critic/component/") || name.starts_with("critic/shaping/");
@@ -52,7 +52,8 @@ UpdateStage::Opened UpdateStage::open_step(const UpdatePlan& plan, const StepBat
     signals_.add_left_out(
         batch, step.prepared->rollout_advantages(),
         known ? pass_.evaluate(step)->losses : std::vector<method::MicroBatchLoss>());
-    if (!training.empty()) {  // left-out groups must count in no statistic of those that train
+    if (!training.empty()) {  // groups that are left out must not count in the statistics of groups
+                              // that train
       opened.ready = pass_.prepare(plan, batch, training, stored);
       put_advantages(batch, training,
                      shared_advantages(batch, training, opened.ready->prepared->token_advantages()),
@@ -77,7 +78,7 @@ UpdateOutcome UpdateStage::train_mini_batch(const UpdatePlan& plan, StepBatch& b
                                             std::map<std::string, double>& metrics) {
   const auto& settings = context_->config.train;
   const auto groups = mini_batch(batch, turn.index, settings.mini_batches);
-  // Where only the leader has the rollouts, the others get their micro-batches from it.
+  // If only the leader has the rollouts, the others get their micro-batches from it.
   const bool here = leader() || data_.residency() == StepResidency::every_rank;
   expect(!here || !batch.groups.empty(), "a step has rollouts");
   const bool idle = here && groups.empty();
@@ -124,7 +125,7 @@ UpdateOutcome UpdateStage::train_mini_batch(const UpdatePlan& plan, StepBatch& b
   metrics["perf/tokens_useful"] += useful;
   std::map<std::string, double> step_metrics;
   columns.restart();
-  if (leader()) {  // the leader alone reports
+  if (leader()) {  // only the leader reports
     signals_.add(batch, groups, mini.prepared->rollout_advantages(), losses);
     step_metrics = mini.prepared->merge(losses);
   }

@@ -1,4 +1,4 @@
-// Gives each thread a runner of its own, or one runner a team of all threads.
+// Gives each thread its own runner, or one runner a team of all threads.
 #include "run/workers/micro_batch_workers.hpp"
 
 namespace rollcall::run {
@@ -9,9 +9,9 @@ std::vector<std::int64_t> own_micro_batches(std::int64_t count, const comm::Comm
   return own;
 }
 
-/// Whether each thread computes micro-batches of its own. Then threads need not wait for each
-/// other, but each needs the memory of a micro-batch, and with the last micro-batches some threads
-/// are idle.
+/// Whether each thread computes separate micro-batches. Then threads need not wait for each other,
+/// but each needs the memory of a micro-batch, and with the last micro-batches some threads are
+/// idle.
 bool MicroBatchWorkers::side_by_side(std::int64_t count) const {
   const int threads = pool_->threads();
   return !on_device_ &&

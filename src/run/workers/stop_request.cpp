@@ -24,7 +24,7 @@ double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// SLURM_JOB_END_TIME as Unix time, unless it is in the past: a shell that is left over from an old
+/// SLURM_JOB_END_TIME as Unix time, unless it is in the past: a shell left over from an old
 /// allocation still has the variable.
 std::optional<double> end_of_allocation() {
   const char* const text = std::getenv("SLURM_JOB_END_TIME");
@@ -47,8 +47,8 @@ std::string number_in(const char* variable) {
   return digits.find_first_not_of("0123456789") == std::string::npos ? digits : std::string();
 }
 
-/// The output of scontrol about this job; empty where scontrol does not answer in time. An element
-/// of a job array is asked for by its own number, because the job id of one of them means the whole
+/// The output of scontrol about this job; empty if scontrol does not answer in time. An element of
+/// a job array is asked for by its own number, because the job id of one of them means the whole
 /// array.
 std::string shown_job() {
   const std::string array = number_in("SLURM_ARRAY_JOB_ID"),
@@ -96,9 +96,9 @@ std::optional<double> StopRequest::left_s() {
   return *end_s_ - unix_time();
 }
 
-/// The time that this process measured itself does not move the end: it may be wrong, and the job
-/// would be killed. Without an answer of Slurm the end stays as it was, and the run stops too early
-/// at worst.
+/// The time that this process measured itself does not change the end, because it may be wrong, and
+/// then the job would be killed. Without an answer from Slurm the end stays the same, and at worst
+/// the run stops too early.
 void StopRequest::ask_slurm() {
   stood_still_s_ = watch::stood_still_s();
   const auto end_s = end_time_of(shown_job());
@@ -111,8 +111,8 @@ void StopRequest::ask_slurm() {
   if (end_s) end_s_ = *end_s;
 }
 
-// The run leaves room for 1.5 steps, since steps become longer as responses do, and for two
-// checkpoints, since the file system may be busy when many jobs end at once.
+// The run leaves room for 1.5 steps, because steps become longer with longer responses, and for two
+// checkpoints, because the file system may be busy when many jobs end at once.
 double StopRequest::margin_s() const {
   return 1.5 * longest_step_s_ + 2.0 * longest_checkpoint_s_ + 1.0;
 }

@@ -1,4 +1,4 @@
-// Computes how much one more rollout adds to the utility.
+// Computes the gain in utility from one more rollout.
 #include "scheduling/allocator/failure_utility.hpp"
 
 #include "scheduling/allocator/greedy.hpp"

@@ -1,4 +1,4 @@
-// Draws the bins' arms at the budget, and learns what each further rollout of a group has added.
+// Draws the bins' arms at the budget, and learns the gain from each further rollout of a group.
 #include "scheduling/allocator/gdro.hpp"
 
 #include "base/text/json.hpp"

@@ -92,8 +92,8 @@ void ReleasedGdroAllocator::learn(const std::vector<GroupReport>& reports) {
   game_.learn(results);
   auto& score = table_.rows(results.groups.size());
   for (std::size_t b = 0; b < played.size(); ++b) {
-    // The sign of the released code: a count whose rollouts had a higher loss gains. The price of a
-    // rollout stays 0 there, because it follows the excess over the budget, which exact totals do
+    // The sign of the released code: a count gains if its rollouts had a higher loss. The price of
+    // a rollout stays 0 there, because it follows the excess over the budget, which exact totals do
     // not have.
     if (played[b] > 0 && std::isfinite(results.gain[b]))
       score[b][std::size_t(played[b] - table_.least())] += -results.gain[b];

@@ -1,4 +1,4 @@
-// Computes how much one more rollout adds to the chance that a group teaches.
+// Computes the increase, from one more rollout, in the chance that a group teaches.
 #include "scheduling/allocator/knapsack.hpp"
 
 #include "scheduling/allocator/greedy.hpp"

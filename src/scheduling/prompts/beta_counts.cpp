@@ -22,7 +22,7 @@ double log_gamma_draw(const RandomStream& stream, std::uint64_t first, double a)
     const double x = stream.normal(i), root = 1.0 + c * x, v = root * root * root;
     if (v <= 0) continue;
     const double u = stream.uniform(i + 1);
-    // a quick test that accepts only what the exact test accepts, without logarithms
+    // a quick test without logarithms, which accepts only values that the exact test accepts
     const bool squeezed = u > 0.0331 * (x * x) * (x * x);
     if (!squeezed && std::log1p(-u) >= 0.5 * x * x + d - d * v + d * std::log(v)) continue;
     log_value = std::log(d * v);

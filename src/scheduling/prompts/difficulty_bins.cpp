@@ -1,4 +1,4 @@
-// Bins are lists of ids; the last id of a list takes the place of a prompt that leaves it.
+// Bins are lists of ids. When a prompt leaves a list, the last id takes its place.
 #include "scheduling/prompts/difficulty_bins.hpp"
 
 #include <algorithm>

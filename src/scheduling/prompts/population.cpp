@@ -1,4 +1,4 @@
-// Makes prompts with heavy-tailed difficulties, and labels that miss them by an error.
+// Makes prompts with heavy-tailed difficulties, and labels with an error.
 #include "scheduling/prompts/population.hpp"
 
 #include "base/errors/error.hpp"
@@ -11,8 +11,8 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr double kLocation = 1.0, kScale = 1.5;  // of the difficulty: a third of the prompts
-                                                 // is solved at skill 0
+constexpr double kLocation = 1.0, kScale = 1.5;  // of the difficulty: a third of the prompts are
+                                                 // solved at skill 0
 constexpr double kLabelNoise = 1.5;  // logits: an annotator's error is as large as the scale of the
                                      // difficulty
 constexpr double kPriorNoise = 1.0;  // logits: error of a value model before the first step

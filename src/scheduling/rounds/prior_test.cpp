@@ -28,8 +28,7 @@ Decision PriorTestRounds::next(const StepRequest& request, std::uint32_t round,
   Decision decision{.groups = {}, .last_round = std::int64_t(round) >= rounds_};
   for (const GroupReport& group : pool) {
     const std::int64_t have = drawn(group);
-    // A group that was left out of a round stays out, because it has the same rollouts as when that
-    // was decided.
+    // A group that was left out of a round stays out, because it still has the same rollouts.
     const bool more = have < request.max_rollouts &&
                       wants_more(double(group.correct.size()), 2.0 * success(group) - 1.0,
                                  2.0 * knowledge_->predicted(request.step, group.id.prompt) - 1.0);

@@ -1,4 +1,4 @@
-// Four rules that weigh what an arm has paid against what is unknown about it.
+// Four rules that weigh the rewards of an arm against the uncertainty about it.
 #include "scheduling/sampler/bandit.hpp"
 
 #include "base/errors/error.hpp"
@@ -67,7 +67,7 @@ std::vector<double> BanditSampler::chances(const StepRequest& request,
   std::size_t best = arms();
   double best_worth = -1.0;
   for (std::size_t a = 0; a < arms(); ++a) {
-    if (std::int64_t(size(a)) <= pulled[a]) continue;  // the step has all prompts of the arm
+    if (std::int64_t(size(a)) <= pulled[a]) continue;  // the step has every prompt of the arm
     const Arm& known = arms_known_[a];
     const double missed = std::max(0.0, known.tried - known.won);
     const double value =

@@ -1,4 +1,4 @@
-// Two ranked draws, one for each side, whose prompts alternate.
+// Two ranked draws, one for each side, with alternating prompts.
 #include "scheduling/sampler/pairs.hpp"
 
 #include "base/text/json.hpp"
@@ -76,7 +76,7 @@ std::vector<PromptDraw> PairSampler::choose(const StepRequest& request,
     if (i < hard.size()) draws.push_back(hard[i]);
     if (i < easy.size()) draws.push_back(easy[i]);
   }
-  // Only prompts are left whose rollouts were all right or all wrong.
+  // The only prompts left are those with rollouts that were all right or all wrong.
   if (draws.empty())
     draws = take(*knowledge_, request.step, wanted, held,
                  std::vector<double>(knowledge_->size(), 0.0), By::score);

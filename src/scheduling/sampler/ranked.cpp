@@ -1,4 +1,4 @@
-// Random keys by prompt, a partial sort, and the chances of what was drawn.
+// Random keys by prompt, a partial sort, and the chances of the drawn prompts.
 #include "scheduling/sampler/ranked.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Decides how many rollouts of each kind train, then takes the cleanest.
+// Decides the number of rollouts of each kind that train, then takes the cleanest.
 #include "scheduling/selection/clean_positives.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"

@@ -1,4 +1,4 @@
-// The weight of a group is that of the prompt game for the bin of its prompt.
+// The weight of a group is the prompt game's weight for the bin of its prompt.
 #include "scheduling/selection/gdro_reweight.hpp"
 
 #include "base/text/json.hpp"

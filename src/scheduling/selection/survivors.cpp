@@ -14,7 +14,7 @@ constexpr int kHalvings = 60;                // of an interval of length 4: belo
 
 double chance(double wish, double delta) { return std::clamp(wish + delta, kLeast, kMost); }
 
-/// The delta with which the mean chance is `share`, or as near to it as the bounds allow.
+/// The delta for which the mean chance is `share`, or as near to it as the bounds allow.
 double shift(const std::vector<double>& wishes, double share) {
   double low = -2.0, high = 2.0;
   for (int i = 0; i < kHalvings; ++i) {

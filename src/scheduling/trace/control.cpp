@@ -10,7 +10,7 @@
 namespace rollcall::scheduling {
 namespace {
 
-/// Fisher-Yates, from the last place down; place i takes the random number first + i.
+/// Fisher-Yates, from the last place down. Place i takes the random number first + i.
 template <class T>
 void shuffle(std::vector<T>& values, const RandomStream& random, std::uint64_t first) {
   for (std::uint64_t i = values.size(); i-- > 1;)

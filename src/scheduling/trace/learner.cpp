@@ -1,4 +1,4 @@
-// AdamW on parameters whose gains reach neighbouring skills.
+// AdamW on parameters with gains that spread to neighbouring skills.
 #include "scheduling/trace/learner.hpp"
 
 #include "base/numbers/random.hpp"
@@ -14,7 +14,7 @@ constexpr double kToNextLevel = 0.3, kToDomains = 0.1;  // share of a gain that 
 // Kingma and Ba 2015, and every library since
 constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kAdamEpsilon = 1e-8;
 
-/// M x; M is its own transpose.
+/// The product M x, where M is its own transpose.
 Skills transferred(const Skills& x) {
   Skills y{};
   for (std::int32_t d = 0; d < kSkillDomains; ++d) {

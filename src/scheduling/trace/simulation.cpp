@@ -20,7 +20,7 @@ constexpr double kHeadNoise = 2.0;  // of a quality head, around -1 for a wrong 
                                     // right one; it ranks 76 % of such pairs correctly
 constexpr double kDiversityNoise = 0.1;  // of a measured share
 // Addresses in a group's stream: number s decides the outcome of rollout s, number kHead + s is the
-// noise in what the quality head sees of it, and number kDiversity the error of the group's
+// noise in the quality head's view of it, and number kDiversity is the error of the group's
 // diversity.
 constexpr std::uint64_t kHead = std::uint64_t{1} << 32, kDiversity = std::uint64_t{1} << 33;
 
@@ -123,7 +123,7 @@ std::vector<GroupReport> Run::draw(const StepRequest& request) {
   return all;
 }
 
-/// Adds the trained rollouts' A (r - p) and A^2. Fills in what the update would report.
+/// Adds the trained rollouts' A (r - p) and A^2. Fills in the values that the update would report.
 void Run::train(GroupReport& report, const GroupTraining* training, StepGradient& gradient) {
   const std::uint64_t prompt = report.id.prompt.value;
   const auto n = double(report.rewards.size());

@@ -30,8 +30,8 @@ void sort_by_group(std::vector<GroupReport>& reports) {
 }
 
 /// The reports of the groups that a round drew, with the next rewards of each prompt. Empty if
-/// `reports` does not hold all of them. A log does not say which results had help, so it holds none
-/// of those.
+/// `reports` does not hold all of them. A log does not say which results had help, so it holds no
+/// such results.
 std::optional<std::vector<GroupReport>> part_of(const std::vector<GroupPlan>& round,
                                                 const std::vector<GroupReport>& reports) {
   std::vector<GroupReport> parts;
@@ -63,7 +63,7 @@ void add_round(std::vector<GroupPlan>& drawn, const std::vector<GroupPlan>& roun
   }
 }
 
-/// How every group of the step trains, with `keep` if not all of its rollouts train. Groups of
+/// The training of every group of the step, with `keep` if not all of its rollouts train. Groups of
 /// the same prompt are in the order in which they were returned, `places`.
 json training_of(const Training& training, const std::vector<GroupReport>& reports,
                  const TracePrompts& prompts, const std::map<GroupId, std::size_t>& places) {
@@ -88,7 +88,7 @@ json training_of(const Training& training, const std::vector<GroupReport>& repor
 }  // namespace
 
 struct Trace::Line {
-  std::optional<StepRequest> request;                // empty: the line has results alone
+  std::optional<StepRequest> request;                // empty: the line has only results
   std::optional<std::vector<GroupReport>> returned;  // of the step before, or of its latest round;
                                                      // ascending GroupId
   std::map<GroupId, std::size_t> places{};           // place of each returned group in its list
@@ -119,7 +119,7 @@ std::vector<std::string> Trace::warnings() const {
 std::vector<GroupReport> Trace::read_report(const json& entries, std::uint64_t step) const {
   std::vector<GroupReport> reports;
   for (TraceResult& result : read_results(entries, "report", prompts_, columns_)) {
-    // a prompt that was drawn several times reports several times
+    // a prompt that was drawn several times has several reports
     const bool again = !reports.empty() && reports.back().id.prompt == result.prompt;
     result.report.id = {step, result.prompt, again ? reports.back().id.draw + 1 : 0};
     result.report.level = prompts_.table().level[result.prompt.value];
@@ -220,7 +220,7 @@ void Trace::hear(const Line& line) {
   }
 }
 
-/// Decides another round of the open step, and returns false if there is none.
+/// Decides the next round of the open step, and returns false if there is none.
 bool Trace::go_on(const std::vector<GroupReport>& returned, ordered_json& out) {
   if (open_->round.last_round) return false;
   open_->round = policy_->next_round(open_->request, returned);
@@ -230,7 +230,7 @@ bool Trace::go_on(const std::vector<GroupReport>& returned, ordered_json& out) {
   return true;
 }
 
-/// Settles and learns the open step; writes how it trains to `out` if given.
+/// Settles and learns the open step. Writes the way it trains to `out` if given.
 void Trace::end(ordered_json* out) {
   const Training training = policy_->settle(open_->request, open_->reports);
   if (out != nullptr)
@@ -239,7 +239,7 @@ void Trace::end(ordered_json* out) {
   open_.reset();
 }
 
-/// Plays a whole step; it has as many rounds as the report has results for.
+/// Plays a whole step. The results in the report decide the number of rounds.
 void Trace::replay(const StepRequest& request, const std::vector<GroupReport>& report,
                    ordered_json& out) {
   Decision decision = policy_->begin_step(request);

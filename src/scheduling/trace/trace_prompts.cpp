@@ -1,4 +1,4 @@
-// Makes the table from the first line; later lines look prompts up in it.
+// Makes the table from the first line. Later lines look prompts up in it.
 #include "scheduling/trace/trace_prompts.hpp"
 
 #include "scheduling/trace/trace_json.hpp"
@@ -72,7 +72,7 @@ void TracePrompts::make(const json& line) {
 void TracePrompts::check_needs(const Scheduler& policy, const json& line) const {
   for (const Need& need : policy.traits().needs) {
     if (need.field != "prior" && need.field != "domain")
-      continue;  // other needs concern results, which are checked when they come
+      continue;  // other needs concern results, which are checked when they arrive
     const std::string key = need.field + "s";
     check_line(
         line.contains(key) && line.at("prompts").size() == table_.size(),

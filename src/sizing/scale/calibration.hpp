@@ -1,4 +1,4 @@
-// What the parts of a step cost on a machine. The costs are fitted to measured runs by simulating
+// The costs of the parts of a step on a machine. They are fitted to measured runs by simulating
 // them, so that shared cores and waits are part of the fit.
 #pragma once
 
@@ -35,8 +35,8 @@ struct CostName {
 const std::vector<CostName>& cost_names();
 
 /// Fits the costs by least squares over generation, archive, update and step, each relative to the
-/// run's step. Costs stay positive. A cost about which the runs give no evidence stays at its
-/// default. Deterministic. Throws InputError if there are no runs.
+/// run's step. Costs stay positive. A cost stays at its default if the runs give no evidence about
+/// it. Deterministic. Throws InputError if there are no runs.
 Costs fit(const std::vector<MeasuredRun>& runs);
 
 }  // namespace rollcall::sizing::scale

@@ -1,4 +1,4 @@
-// Which generation rank samples which rollouts of a simulated step, and which rank stores them.
+// Deals the rollouts of a simulated step to generation ranks, and to the ranks that store them.
 #pragma once
 
 #include "comm/stage_layout.hpp"
@@ -11,14 +11,14 @@
 
 namespace rollcall::sizing::scale {
 
-/// What one generation rank has to sample.
+/// The work that one generation rank has to sample.
 struct GenerationShare {
   std::int64_t longest = 0;  ///< tokens of its longest response
   std::int64_t tokens = 0;   ///< tokens of all its responses
   std::int64_t rollouts = 0, groups = 0;
 };
 
-/// What one aggregator has to store.
+/// The work that one aggregator has to store.
 struct AggregatedFile {
   std::size_t parts = 0;      ///< shards that become this file, including its own
   std::int64_t rollouts = 0;  ///< rollouts in all of these shards

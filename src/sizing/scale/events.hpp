@@ -35,8 +35,8 @@ class Events {
 
 /// Processor sharing: up to `capacity` jobs have a core each; if there are more, all get an equal
 /// share, as under an operating system. `crowding` is the fraction by which a job takes longer when
-/// all cores are busy than when it is alone (shared caches, memory, clock rate, two threads of one
-/// core). In between it is proportional.
+/// all cores are busy than when it runs by itself (shared caches, memory, clock rate, two threads
+/// of one core). In between it is proportional.
 class Cores {
  public:
   Cores(Events& events, double capacity, double crowding = 0.0)
@@ -63,8 +63,8 @@ class Cores {
   Events* events_;
   double capacity_, crowding_;
   double progress_ = 0.0, advanced_ = 0.0;  ///< progress_: seconds at full speed that a job would
-                                            ///< have had if it had been there from the beginning
-                                            ///< until the time advanced_
+                                            ///< have had by the time advanced_ if it had been there
+                                            ///< from the beginning
   std::uint64_t order_ = 0, forecast_ = 0;  ///< a forecast of the next end is valid until a job
                                             ///< comes or goes
   std::priority_queue<Job, std::vector<Job>, After> jobs_;

@@ -111,7 +111,7 @@ class Step {
   StepTimes times_;
 };
 
-/// How much later a rank finishes generating because its node has fewer cores than threads [s].
+/// The delay [s] of a rank in generation because its node has fewer cores than threads.
 double Step::turn_s(int rank) const {
   const Cluster& cluster = machine_.cluster();
   const int generating = dealt_.generating[std::size_t(machine_.node_of(rank))];

@@ -1,5 +1,5 @@
-// A job's training step as events: how long each rank computes, waits and exchanges data, for any
-// number of ranks.
+// A job's training step as events, which show how long each rank computes, waits and exchanges
+// data, for any number of ranks.
 #pragma once
 
 #include "comm/stage_layout.hpp"
@@ -10,10 +10,10 @@
 
 namespace rollcall::sizing::scale {
 
-/// What the parts of a step cost, in seconds of one core of a node that is otherwise idle, or in
+/// The costs of the parts of a step, in seconds of one core of a node that is otherwise idle, or in
 /// elapsed seconds where a comment says so. All are fitted to measured runs.
 struct Costs {
-  double decode_step = 5e-5;   ///< per decoding step of a rank, whatever its number of rows
+  double decode_step = 5e-5;   ///< per decoding step of a rank, for any number of rows
   double decode_token = 1e-5;  ///< per row of a decoding step, and per token of a prompt
   double draft = 3e-4;  ///< per aggregator, for shards of ranks that update on them: making columns
                         ///< and the notice; the file is written in spare time
@@ -41,7 +41,7 @@ struct Costs {
   double crowding = 0.1;  ///< fraction by which work takes longer when all cores of a node are busy
 };
 
-/// What a step works on.
+/// The work of a step.
 struct Workload {
   std::int64_t prompts = 1, rollouts = 1;  ///< per step
   double prompt_tokens = 0.0;              ///< mean number of tokens in a prompt
@@ -64,7 +64,7 @@ struct Cluster {
   double bytes_per_s = 0.0;  ///< rate of each node's link; 0 means no limit
 };
 
-/// How a rank spends a step [s]. The sum is the step's duration.
+/// A rank's use of a step's time [s]. The sum is the step's duration.
 struct RankSeconds {
   double compute = 0.0;  ///< generation and update, including the wait for a core where ranks share
                          ///< cores
@@ -82,7 +82,7 @@ struct StepTimes {
   RankSeconds shares() const;  ///< as fractions of ranks x step
 };
 
-/// Deterministic: the result depends on the arguments alone.
+/// Deterministic: the result depends only on the arguments.
 StepTimes simulate_step(const Cluster& cluster, const Workload& work, const Costs& costs);
 
 }  // namespace rollcall::sizing::scale

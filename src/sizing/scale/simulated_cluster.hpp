@@ -1,5 +1,5 @@
-// The nodes, cores and network of a simulated job: how long its ranks' work and messages take, and
-// how each rank has spent its time.
+// The nodes, cores and network of a simulated job. They decide how long its ranks' work and
+// messages take, and record how each rank has spent its time.
 #pragma once
 
 #include "comm/stage_layout.hpp"
@@ -34,11 +34,11 @@ class SimulatedCluster {
   /// Time to send `bytes` over a node's link [s].
   double network_s(double bytes) const;
   /// `rank` does `core_s` core seconds of work, on all its threads; then `then` happens. The time
-  /// that passed is added to what the rank has spent.
+  /// that passed is added to the rank's total.
   void serve(int rank, double core_s, Kind kind, Then then);
   /// A message; `then` happens at its arrival.
   void send(int from, int to, double bytes, Then then);
-  /// Rank 0 sends one message after the other. If it is one of the receivers, it is the first in
+  /// Rank 0 sends the messages one at a time. If it is one of the receivers, it is the first in
   /// `to` and starts its own part last.
   void send_each(const std::vector<int>& to, const std::function<double(int)>& bytes,
                  const std::function<void(int)>& receive);

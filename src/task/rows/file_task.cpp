@@ -122,7 +122,7 @@ class AlikeRows {
 using Extras = std::unordered_map<std::string, std::string>;
 using FilesOfPrompts = std::unordered_map<std::string, std::size_t>;  // index in RowTally::files
 
-/// Reads files one after another, and counts.
+/// Reads files in sequence, and counts.
 class Reader {
  public:
   /// Fills `files_of` only if there is a tally.
@@ -207,7 +207,7 @@ void move_if(std::vector<Prompt>& from, std::vector<Prompt>& to, const Belongs& 
   from.erase(first, from.end());
 }
 
-/// Takes the `wanted` rows whose contents have the smallest hashes, so that adding or removing a
+/// Takes the `wanted` rows with the smallest hashes of their contents, so that adding or removing a
 /// row moves at most one other row.
 std::vector<Prompt> take_smallest(std::vector<Prompt>& rows, std::size_t wanted) {
   std::vector<std::uint64_t> hashes(rows.size());
@@ -222,8 +222,8 @@ std::vector<Prompt> take_smallest(std::vector<Prompt>& rows, std::size_t wanted)
   return taken;
 }
 
-/// How many of `rows` rows to hold out: the configured share, rounded; at least one if there are
-/// two or more.
+/// The number of rows to hold out of `rows`: the configured share, rounded, but at least one if
+/// there are two or more.
 std::size_t wanted_heldout(const TaskSection& section, std::size_t rows) {
   if (section.heldout_share <= 0.0 || rows < 2) return 0;
   const auto share = std::size_t(std::floor(double(rows) * section.heldout_share + 0.5));

@@ -11,15 +11,15 @@
 
 namespace rollcall::task {
 
-/// What became of the rows of a file.
+/// The outcome of reading the rows of a file.
 struct FileTally {
   std::string path;
   std::string layout;  ///< row of the table of layouts, or "fields"
   std::size_t rows = 0, usable = 0;
 };
 
-/// What became of all rows; their number is that of the prompts in all splits plus the dropped
-/// rows.
+/// The outcome of reading all rows. Their number is the number of prompts in all splits plus the
+/// number of dropped rows.
 struct RowTally {
   std::vector<FileTally> files;  ///< those of task.file in their order, then task.heldout_file
   /// Numbers of rows by the reason why they became no prompt: bad_line, where, repeated, weight,

@@ -282,7 +282,7 @@ std::string fields_in(const Json& row) {
                                      more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
-/// What to do with rows that match no known layout. The last turn of a conversation may be the
+/// The suggestion for rows that match no known layout. The last turn of a conversation may be the
 /// answer.
 std::string suggestion_for(const Json& row) {
   for (const char* name : {"messages", "prompt"}) {

@@ -1,4 +1,4 @@
-// What is asked, and what answers are judged by, for each kind of row in a question file.
+// Makes the question and the reference for each kind of row in a question file.
 #pragma once
 
 #include "base/text/json.hpp"
@@ -25,7 +25,7 @@ inline constexpr const char* kByMarker = "";
 /// Layout::verifier if each row decides.
 inline constexpr const char* kByRow = "by row";
 
-/// What answers to a row are judged by.
+/// The reference by which answers to a row are judged.
 struct Reference {
   std::string answer;      ///< as Prompt::answer
   std::string solution{};  ///< as Prompt::solution
@@ -45,7 +45,7 @@ text::Conversation asks_choice(const FileRow& row);
 text::Conversation asks_countdown(const FileRow& row);
 /// A function to write, and the tests that it has to pass.
 text::Conversation asks_function(const FileRow& row);
-/// A function whose head is given.
+/// Asks to complete a function from its signature.
 text::Conversation asks_completion(const FileRow& row);
 /// A program that reads input and prints output.
 text::Conversation asks_program(const FileRow& row);
@@ -57,7 +57,7 @@ text::Conversation asks_calls(const FileRow& row);
 Reference refers_to_answer(const FileRow& row);
 /// The last box in a worked solution, or the whole text if it has none.
 Reference refers_to_box(const FileRow& row);
-/// What other trainers call the ground truth: an answer, the JSON text of a list of accepted ones,
+/// The "ground truth" of other trainers: an answer, the JSON text of a list of accepted ones,
 /// numbers and target of countdown, or inputs and outputs of a program.
 Reference refers_to_ground_truth(const FileRow& row);
 Reference refers_to_choice(const FileRow& row);

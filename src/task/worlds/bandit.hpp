@@ -1,5 +1,5 @@
-// Machines with one arm each, one of which pays more often than the others: what a policy sees of
-// them.
+// Machines with one arm each, one of which pays more often than the others, and the policy's view
+// of them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rollcall::task {
 
-/// How often the best machine and how often each other one pays.
+/// The probability that the best machine pays, and the probability that each other machine pays.
 inline constexpr double kBestPays = 0.75, kOthersPay = 0.25;
 
 struct Bandit {
@@ -30,7 +30,7 @@ std::string reference_of(const Bandit& bandit);
 std::optional<Bandit> read_bandit(std::string_view state);
 /// The machines before the first pull; `best` is the first one.
 std::optional<Bandit> read_bandit_reference(std::string_view reference);
-/// What a policy sees: how often each machine has paid and was pulled, and how many pulls are left,
+/// The policy's view: each machine's numbers of payments and pulls, and the number of pulls left,
 /// "ba 2/3 ko 0/1 4>".
 std::string view_of(const Bandit& bandit);
 

@@ -1,4 +1,4 @@
-// Forms whose fields are in a different order from the values to be entered.
+// Forms with fields in a different order from the values to be entered.
 #include "task/worlds/forms.hpp"
 
 #include "base/text/foreign_json.hpp"

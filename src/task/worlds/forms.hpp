@@ -1,4 +1,4 @@
-// Forms to be filled in as requested: what a policy sees of them.
+// Forms to be filled in as requested, and the policy's view of them.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ std::string text_of(const Form& form);
 std::optional<Form> read_form(std::string_view state);
 /// A name or a value: 1 to 16 lower-case letters and digits.
 bool is_form_word(std::string_view text);
-/// What a policy sees: the wanted values, ordered by field name, and the form, "city=oslo name=ann:
+/// The policy's view: the wanted values, ordered by field name, and the form, "city=oslo name=ann:
 /// name= city=>".
 std::string view_of(const Form& form);
 

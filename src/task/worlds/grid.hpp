@@ -1,5 +1,4 @@
-// Maps made of letters with a marked place: the data of grid worlds, and what a policy sees of
-// them.
+// Maps made of letters with a marked place: the data of grid worlds, and the policy's view of them.
 #pragma once
 
 #include <array>
@@ -43,7 +42,7 @@ struct Position {
 std::string text_of(const Position& position);
 /// Nothing if the text is not a position on a map of at most 64 by 64 of these cells.
 std::optional<Position> read_position(std::string_view text, std::string_view cells);
-/// What a policy sees: the map with @ at the place, and > after it.
+/// The policy's view: the map with @ at the place, and > after it.
 std::string view_of(const Position& position);
 
 /// Steps from each place to `goal` over cells in `passable`, row by row; -1 if there is no way. The

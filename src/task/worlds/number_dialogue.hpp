@@ -1,4 +1,4 @@
-// A secret number, and guesses that are answered with more or less: what a policy sees.
+// A secret number and guesses that are answered with more or less, and the policy's view of them.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ std::string reference_of(const NumberRiddle& riddle);
 std::optional<NumberRiddle> read_number_riddle(std::string_view state);
 /// `secret` is `low`.
 std::optional<NumberRiddle> read_number_riddle_reference(std::string_view reference);
-/// What a policy sees: the bounds, the guesses with + if the number is larger and - if it is
-/// smaller, and how many guesses are left, "12-18: 15+ 2>".
+/// The policy's view: the bounds, the guesses with + if the number is larger and - if it is
+/// smaller, and the number of guesses left, "12-18: 15+ 2>".
 std::string view_of(const NumberRiddle& riddle);
 
 }  // namespace rollcall::task

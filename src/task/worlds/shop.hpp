@@ -1,4 +1,4 @@
-// A shop with things that show only their kind until they are opened: what a policy sees.
+// A shop with things that show only their kind until they are opened, and the policy's view of it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Shop {
 };
 
 inline constexpr std::int64_t kDemands = 3;  ///< number of demands in a wish: colour, size and kind
-/// How many of a wish's demands a ware meets.
+/// The number of a wish's demands that a ware meets.
 std::int64_t demands_met(const Ware& wish, const Ware& ware);
 
 /// JSON: the state with all members, the reference with `wish` and `kinds`.
@@ -35,7 +35,7 @@ std::optional<Shop> read_shop_reference(std::string_view reference);
 /// Draws colours and sizes: the wish's for one ware of its kind, and others for all other wares.
 /// `shop` is a reference with a ware of that kind.
 void stock(Shop& shop, std::uint64_t seed);
-/// What a policy sees: the wish, and the list or the open ware, "red huge mug: 1 pot 2 mug>", "red
+/// The policy's view: the wish, and the list or the open ware, "red huge mug: 1 pot 2 mug>", "red
 /// huge mug: 2 mug red tiny>".
 std::string view_of(const Shop& shop);
 

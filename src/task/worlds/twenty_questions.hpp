@@ -1,4 +1,4 @@
-// Things with a size, a colour and a shape, one of which is the secret: what a policy sees of them,
+// Things with a size, a colour and a shape, one of which is the secret, the policy's view of them,
 // and a way to find the secret.
 #pragma once
 
@@ -32,15 +32,15 @@ std::optional<Riddle> read_riddle_reference(std::string_view reference);
 bool is_letter(std::string_view text);
 /// Whether the answer to a letter or a thing is yes.
 bool is_true_of(std::string_view thing, std::string_view asked);
-/// What a policy sees: the things, the questions asked, with + for yes and - for no, and how many
-/// questions are left, "src hgo: r+ 2>".
+/// The policy's view: the things, the questions asked, with + for yes and - for no, and the number
+/// of questions left, "src hgo: r+ 2>".
 std::string view_of(const Riddle& riddle);
 
-/// The letter that splits the things most evenly, the first if several are equal; the thing itself
-/// if there is only one.
+/// The letter that splits the things most evenly, or the first one if several do. If there is only
+/// one thing, the thing itself.
 std::string best_question(const std::vector<std::string>& things);
-/// The most questions that best_question() needs to find any of the things, counting the last one,
-/// which names the thing.
+/// The largest number of questions that best_question() needs to find any of the things, counting
+/// the last one, which names the thing.
 std::int64_t questions_needed(const std::vector<std::string>& things);
 
 }  // namespace rollcall::task

@@ -1,5 +1,5 @@
 // Matches within a limit on work. PCRE2 calls a function between all items of a pattern, which
-// counts them; PCRE2's own limits apply only to each starting point separately.
+// counts them. PCRE2's own limits apply only to each starting point separately.
 #include "text/answer/answer_pattern.hpp"
 
 #include "base/errors/error.hpp"
@@ -71,7 +71,7 @@ std::optional<AnswerPattern::Match> AnswerPattern::last_match(std::string_view r
         pcre2_match(compiled_->code.get(), reinterpret_cast<PCRE2_SPTR>(response.data()),
                     response.size(), from, 0, data.get(), context.get());
     if (groups == PCRE2_ERROR_NOMATCH) return last;
-    if (groups < 0) return std::nullopt;  // a limit was reached, so that the last match is unknown
+    if (groups < 0) return std::nullopt;  // a limit was reached, so the last match is unknown
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
     const bool grouped = groups > 1 && ends[2] != PCRE2_UNSET;
     const std::size_t begin = grouped ? ends[2] : ends[0], end = grouped ? ends[3] : ends[1];

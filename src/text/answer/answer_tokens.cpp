@@ -388,7 +388,8 @@ class Scanner {
     take(arithmetic ? Kind::sign : Kind::mark, end);
   }
 
-  /// The end of an HTML tag here that only changes how text looks; 0 if there is no such tag here.
+  /// The end of an HTML tag here that only changes the look of text; 0 if there is no such tag
+  /// here.
   std::size_t tag_end() const {
     std::size_t end = at_ + (at(at_ + 1) == '/' ? 2 : 1);
     const std::size_t name = end;

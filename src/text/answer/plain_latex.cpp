@@ -11,7 +11,7 @@ namespace {
 
 struct Row {
   std::string_view name, becomes;
-  bool holds;  ///< the command has an argument in braces, whose content is kept
+  bool holds;  ///< the command has an argument in braces, and its content is kept
 };
 
 constexpr Row kCommands[] = {

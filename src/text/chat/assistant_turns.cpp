@@ -24,8 +24,8 @@ std::string mark_that_is_not_in(std::string_view text, std::string_view name) {
   }
 }
 
-/// The message with marks in place of what it says. Each mark is followed by the number, counted
-/// from 0, of the words that it replaces.
+/// The message with marks in place of its words. Each mark is followed by the number, counted from
+/// 0, of the words that it replaces.
 Message marked(Message message, const std::string& mark) {
   std::size_t number = 0;
   each_said(message, [&](std::string_view, std::string& words) {
@@ -58,9 +58,9 @@ struct LastMark {
 };
 
 /// Finds which marks belong to the turn itself. A template may repeat the name of a function where
-/// it shows the result, and may show in the last turn what it leaves out in earlier ones, so marks
-/// are compared by their words. The turn lasts for as long as the marks of the whole come in the
-/// order of `alone` or, if that is empty, for as long as no mark is repeated.
+/// it shows the result, and may show parts in the last turn that it leaves out in earlier ones, so
+/// marks are compared by their words. The turn lasts for as long as the marks of the whole come in
+/// the order of `alone` or, if that is empty, for as long as no mark is repeated.
 LastMark last_mark(const std::vector<Mark>& whole, const std::vector<Mark>& alone) {
   LastMark last;
   std::size_t next = 0;
@@ -150,7 +150,7 @@ class Search {
     return fmt::format("message {} of a conversation{} {}", i + 1, quoted, problem);
   }
 
-  /// Adds what the speaker says after the words of others, from mark `from` on. For example, gemma4
+  /// Adds the speaker's words after the words of others, from mark `from` on. For example, gemma4
   /// shows a message's content after the result of the call in the same message.
   void add_later(std::size_t i, const std::vector<Message>& changed, std::string_view shown,
                  std::size_t from, std::vector<AssistantTurn>& turns) const {
@@ -171,7 +171,7 @@ class Search {
     }
   }
 
-  /// The beginning of what the speaker says; npos if it cannot be found. `before` is the rendered
+  /// The beginning of the speaker's words; npos if it cannot be found. `before` is the rendered
   /// text before the first mark, `words` the end of the turn's words, and `done` the end of the
   /// previous turn.
   std::size_t begin_of(std::size_t i, std::size_t done, const std::string& before,
@@ -180,8 +180,8 @@ class Search {
     const std::size_t same = std::min(common_prefix(text_, before), words);
     if (given && given->size() >= done && given->size() <= words && text_.starts_with(*given))
       return after_head(given->size(), same);
-    // The text before is not the text that the assistant was asked with. So the head of the turn is
-    // looked for after the end of the previous turn.
+    // The text before differs from the text with which the assistant was asked. So the head of the
+    // turn is looked for after the end of the previous turn.
     if (same < done) return std::string::npos;
     const std::string head = head_of(i, given.has_value());
     const std::string_view said = text_.substr(done, words - done);
@@ -220,8 +220,8 @@ class Search {
     return edge != std::string_view::npos && text[edge] == '<' ? edge : length;
   }
 
-  /// The beginning of a call whose function's name is at byte `words`. It is the byte at which an
-  /// answer in place of the call would begin. The thought is left out if the template does not
+  /// The beginning of a call that has its function's name at byte `words`. It is the byte at which
+  /// an answer in place of the call would begin. The thought is left out if the template does not
   /// accept it next to an answer.
   std::optional<std::size_t> before_call(std::size_t i, std::size_t done, std::size_t words) const {
     std::vector<Message> changed(messages_.begin(), messages_.end());
@@ -238,8 +238,8 @@ class Search {
     return std::nullopt;
   }
 
-  /// The head of the turn of message `i`: what the template puts between the previous message and
-  /// the turn's words.
+  /// The head of the turn of message `i`: the text that the template puts between the previous
+  /// message and the turn's words.
   std::string head_of(std::size_t i, bool can_be_asked) const {
     if (i == 0 || !can_be_asked) return usual_.head;
     std::vector<Message> changed(messages_.begin(), messages_.begin() + std::ptrdiff_t(i));
@@ -273,8 +273,8 @@ class Search {
     return after.substr(0, same).find_last_not_of(" \t\r\n") + 1;  // npos + 1 is 0
   }
 
-  /// Sets where the turn is closed. `mark` is the index of the stretch's last mark, and `after`
-  /// the text after it.
+  /// Sets the place at which the turn is closed. `mark` is the index of the stretch's last mark,
+  /// and `after` the text after it.
   void set_close(AssistantTurn& turn, const std::vector<Message>& changed, std::size_t mark,
                  std::string_view after) const {
     const bool is_last = turn.message + 1 == messages_.size();
@@ -293,7 +293,7 @@ class Search {
     }
   }
 
-  /// The text between a turn's words and those of the next message.
+  /// The text between a turn's words and the words of the next message.
   struct Next {
     std::string before;
     std::size_t head = 0;  ///< byte of `before` at which the next speaker's part begins; its size
@@ -310,7 +310,7 @@ class Search {
     return result;
   }
 
-  /// What is between a turn and the words of the next message; nothing if the template does not
+  /// The text between a turn and the words of the next message; nothing if the template does not
   /// show those words after the turn. `mark` is the index of the turn's last mark.
   std::optional<Next> next_speaker(std::size_t i, std::vector<Message> changed,
                                    std::size_t mark) const {
@@ -333,8 +333,8 @@ class Search {
     return next;
   }
 
-  /// What the template puts before a message that comes twice in a row, without what it puts after
-  /// a message. `twice` has the message once, at its end.
+  /// The text that the template puts before the second of two equal messages. The text that it puts
+  /// after every message is left out. `twice` has the message once, at its end.
   std::string head_of_second(std::vector<Message> twice) const {
     twice.push_back(twice.back());
     const auto shown = rendered(twice, false);
@@ -354,7 +354,7 @@ class Search {
     try {
       return render_(messages, open);
     } catch (const InputError&) {
-      // A template may accept a conversation and refuse its beginning alone.
+      // A template may accept a conversation and refuse its beginning by itself.
       return std::nullopt;
     }
   }

@@ -21,7 +21,7 @@ void give_part(Message& said) {
     *content = ordered_json::array({{{"type", "text"}, {"text", *content}}});
 }
 
-/// Another value of the same type.
+/// A different value of the same type.
 ordered_json other_than(const ordered_json& value) {
   if (value.is_boolean()) return !value.get<bool>();
   if (value.is_string()) return value.get<std::string>() + "x";

@@ -1,4 +1,4 @@
-// Turns prompts and conversations into tokens, and says which of these are trained on.
+// Turns prompts and conversations into tokens, and marks the tokens that are trained on.
 #include "text/chat/prompt_format.hpp"
 
 #include "base/errors/error.hpp"
@@ -46,8 +46,8 @@ TextFiles files_of(const TextSection& section, const std::filesystem::path& fold
   return files;
 }
 
-/// Adds the tokens of text[from..to) to `tokens`, which are those of text[0..from). They are the
-/// tokens within text[0..to), unless one of these spans `from`.
+/// Adds the tokens of text[from..to) to `tokens`, which has the tokens of text[0..from). They are
+/// taken from the tokens of text[0..to), unless one of these spans `from`.
 void append_stretch(const Tokenizer& tokenizer, std::string_view text, std::size_t from,
                     std::size_t to, std::vector<std::int32_t>& tokens) {
   const auto before = tokenizer.encode(text.substr(0, from)),
@@ -236,8 +236,8 @@ Supervised PromptFormat::supervised(const Conversation& given) const {
                                    : text.find(section_.assistant_prefix, begin);
     if (prefix < turn.words)
       begin = std::min(prefix + section_.assistant_prefix.size(), turn.words);
-    // Special tokens after the name of a function belong to the call, and those where the next
-    // speaker's part begins do not belong to the turn.
+    // Special tokens after the name of a function belong to the call. Special tokens at the
+    // beginning of the next speaker's part do not belong to the turn.
     const bool is_open = turn.words == turn.tail,
                any_special = !ends_.text().empty() && (is_open || turn.end < turn.next);
     AnswerEnds::Closing close =

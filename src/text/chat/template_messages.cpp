@@ -1,4 +1,4 @@
-// Changes one message after another, and keeps the order of keys, because templates print objects.
+// Changes messages one at a time, and keeps the order of keys, because templates print objects.
 #include "text/chat/template_messages.hpp"
 
 #include "base/text/json.hpp"

@@ -13,7 +13,7 @@ namespace {
 using Tags = std::pair<std::string_view, std::string_view>;
 constexpr std::array kThoughts = {Tags{"<think>", "</think>"}, Tags{"<thinking>", "</thinking>"}};
 
-/// The text without the thoughts between one pair of tags. What these say is added to `thought`.
+/// The text without the thoughts between one pair of tags. The thoughts are added to `thought`.
 std::string without(std::string_view text, const Tags& tags, std::string& thought) {
   const auto& [open, close] = tags;
   std::string said;

@@ -1,4 +1,4 @@
-// Looks for call marks in a turn, and reads what is between them as JSON.
+// Looks for call marks in a turn, and reads the text between them as JSON.
 #include "text/chat/tool_calls.hpp"
 
 #include "base/errors/error.hpp"
@@ -23,7 +23,7 @@ using Names = std::vector<std::string>;
 constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>", kFence = "```json",
                            kFenceEnd = "```", kPythonTag = "<|python_tag|>";
 
-/// The key under which a form has the arguments of a call.
+/// The key for the arguments of a call in a form.
 const char* arguments_key(CallForm form) {
   return form == CallForm::llama ? "parameters" : "arguments";
 }
@@ -64,7 +64,8 @@ std::vector<Part> parts_of(std::string_view text) {
   return parts;
 }
 
-/// Reads the text of one call, and appends it. Returns what is wrong with it; empty if nothing is.
+/// Reads the text of one call, and appends it. Returns a description of its fault; empty if there
+/// is none.
 std::string read_call(CallForm form, std::string_view text, const Names& names,
                       std::vector<ToolCall>& calls) {
   const std::string key = arguments_key(form);

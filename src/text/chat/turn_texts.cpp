@@ -24,7 +24,7 @@ constexpr const char *kSaid = "Told once", *kSaidNext = "Told again";
 /// Characters that templates trim, escape or read as tags.
 constexpr const char* kEdges = "\n \"Told\" & <b>\\\n- c\n ";
 
-/// What a message says as the template shows it.
+/// The words of a message in the form that the template shows.
 std::string shown_as(Shown shown, std::string_view said) {
   if (shown == Shown::trimmed) return std::string(trim(said));
   if (shown == Shown::as_it_is) return std::string(said);
@@ -46,7 +46,7 @@ struct SampleAnswer {
   std::string sampled, content;
 };
 
-/// What a template makes from a question, answers of the policy and messages of one role.
+/// The texts that a template makes from a question, answers of the policy and messages of one role.
 class Rendered {
  public:
   Rendered(const PromptFormat& format, std::string role, const std::string& tools)
@@ -56,7 +56,8 @@ class Rendered {
     answers_ = sample_answers(!tools.empty());
   }
 
-  /// Learns what surrounds messages. Returns what is wrong with the template; empty if nothing is.
+  /// Learns the texts around messages. Returns a description of the template's fault; empty if
+  /// there is none.
   std::string learn(Around& around) const {
     around.end = format_.answer_ends().text();
     try {
@@ -74,7 +75,8 @@ class Rendered {
   }
 
  private:
-  /// The text of the question and what follows it, up to where the policy speaks.
+  /// The text of the question and of the messages after it, up to the place where the policy
+  /// speaks.
   std::string text(std::vector<Message> follows) const {
     Conversation talk{{message("user", "What is asked")}, variables_};
     for (Message& next : follows) talk.messages.push_back(std::move(next));
@@ -85,7 +87,7 @@ class Rendered {
   }
   Message said(std::string_view words) const { return message(role_, words); }
 
-  /// Words, also after a thought and, with tools, with a call in their place.
+  /// Words, words after a thought and, with tools, a call in their place.
   std::vector<SampleAnswer> sample_answers(bool has_tools) const {
     std::vector<std::string> spoken{"Yes: \"a\" & <b>\n- c"};
     if (has_tools) spoken.push_back(written_call(call_form(texts_)));
@@ -126,7 +128,7 @@ class Rendered {
     return {};
   }
 
-  /// In which form the template shows what is said.
+  /// Learns the form in which the template shows words.
   std::string learn_form(Around& around) const {
     const SampleAnswer& answer = answers_.front();
     const std::string shown = text({answered(answer), said(kEdges)}),
@@ -165,7 +167,7 @@ class Rendered {
     }
   }
 
-  /// In what way an answer is shown differently from `expected`, which was said.
+  /// The way in which an answer is shown differently from `expected`, the words that were said.
   std::string rewritten(std::string_view shown, std::string_view expected) const {
     const auto thoughts = [&](std::string_view text) {
       std::size_t count = 0;
@@ -192,7 +194,7 @@ class Rendered {
   const ConversationText& texts_;
   std::string role_;
   Message variables_ = Message::object();
-  std::string asked_;  ///< what the policy is given with the question
+  std::string asked_;  ///< the text that the policy is given with the question
   std::vector<SampleAnswer> answers_;
 };
 

@@ -11,7 +11,7 @@ namespace rollcall::text {
 namespace {
 
 constexpr std::size_t kMostFiller = 14;     // tokens between "the answer" and "is"
-constexpr std::size_t kMostBefore = 8;      // words before "answer" that may say whose it is
+constexpr std::size_t kMostBefore = 8;      // words before "answer" that may name its owner
 constexpr std::size_t kMostSubject = 6;     // words in which the speaker is looked for
 constexpr int kMostLeads = 12;              // consecutive phrases that lead into a value
 constexpr std::size_t kMostName = 4;        // words of an answer that is a name
@@ -98,7 +98,7 @@ class Announcements {
                ? t_.spelt(after)[0] - '0'
                : 0;
   }
-  /// The mark that joins an announcement to the one before it; empty if the announcement is an
+  /// The mark that joins an announcement to the previous one; empty if the announcement is an
   /// answer by itself.
   std::string_view join(std::size_t at) const {
     if (label(words().answers.after(t_, at)) > 1) return ", ";
@@ -159,8 +159,8 @@ class Announcements {
     return true;
   }
 
-  /// Whether the announcement may be about another case or question: "the answer would be 48", "the
-  /// answer was 17". It does not count if there is a plain announcement before it.
+  /// Whether the announcement may be about a different case or question: "the answer would be 48",
+  /// "the answer was 17". It does not count if there is a plain announcement before it.
   bool is_remote(std::size_t at) const {
     const std::size_t after = skip_marks(t_, words().answers.after(t_, at));
     const std::size_t end = std::min(sentence_end(t_, after), after + kMostBefore);
@@ -258,7 +258,7 @@ class Announcements {
     if (end > found.begin + kMostSentence / 8) return {};  // a paragraph is not an answer
     return found;
   }
-  /// The value that the last sentence with a value comes to, from token `at` to the end of the
+  /// The value that the last sentence with a value concludes, from token `at` to the end of the
   /// line.
   Candidate line_conclusion(std::size_t at) const {
     std::vector<std::size_t> sentence_begins;

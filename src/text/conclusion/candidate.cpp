@@ -109,7 +109,7 @@ bool compares_with_number(const Tokens& t, std::size_t at) {
   return false;
 }
 
-/// Whether the word at token `at` makes what was said before it a rate: "a year", "each month".
+/// Whether the word at token `at` turns the words before it into a rate: "a year", "each month".
 bool is_rate(const Tokens& t, std::size_t at) {
   const std::string_view word = t.word(at), before = at > 0 ? t.word(at - 1) : std::string_view();
   if (before == "of" || before == "once" ||
@@ -132,7 +132,7 @@ std::size_t closing_bracket(const Tokens& t, std::size_t open) {
 /// Goes through the tokens of one answer and collects its text.
 class Taker {
  public:
-  /// `listed`: the answer is an item of a list, and the items that follow belong to it.
+  /// `listed`: the answer is an item of a list, and the following items belong to it.
   Taker(const Tokens& tokens, std::size_t at, std::size_t limit, bool listed)
       : t_(tokens), limit_(std::min(limit, at + kMostTokens)), listed_(listed) {
     found_.begin = at_ = at;
@@ -313,7 +313,7 @@ class Taker {
   void equals(std::string_view spelt) {
     if (!begun()) return void(++at_);
     if (spelt == "=") return put(spelt, t_[at_].spaced);
-    // "x ≈ 42" says what x is, but the exact value counts in "1/3 ≈ 0.33".
+    // "x ≈ 42" gives the value of x, but the exact value counts in "1/3 ≈ 0.33".
     text_.is_name() ? put("=", true) : end();
   }
 
@@ -423,7 +423,7 @@ Candidate taken(const Tokens& tokens, std::size_t at, std::size_t limit) {
 
 namespace {
 
-/// Whether the words say what was done with the answer: "substituted into", "shown in".
+/// Whether the words describe a use of the answer: "substituted into", "shown in".
 bool is_done(const Tokens& t, std::size_t at) {
   if (t.word(at).size() < 4 || !t.word(at).ends_with("ed")) return false;
   for (const std::string_view next :

@@ -1,4 +1,4 @@
-// Looks for the words, for what leads into them, and for what may follow them.
+// Looks for the words, for phrases that lead into them, and for phrases that may follow them.
 #include "text/conclusion/complement.hpp"
 
 #include "text/conclusion/announcement_words.hpp"
@@ -9,7 +9,7 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::size_t kMostSentences = 4;  // how many of the last sentences are looked at
+constexpr std::size_t kMostSentences = 4;  // number of last sentences that are looked at
 constexpr std::size_t kMostWords = 20;     // words in an answer; longer ones are not looked for
 
 std::string_view low(const Tokens& t, std::size_t i) {

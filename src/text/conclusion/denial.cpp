@@ -1,4 +1,5 @@
-// Goes from a value backwards over what leads into it, to the verb and the words before that.
+// Goes backwards from a value over the words that lead into it, to the verb and the words before
+// the verb.
 #include "text/conclusion/denial.hpp"
 
 #include "text/conclusion/announcement_words.hpp"

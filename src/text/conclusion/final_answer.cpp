@@ -1,4 +1,4 @@
-// Looks at the places where an answer may be, one after another.
+// Looks in sequence at the places where an answer may be.
 #include "text/conclusion/final_answer.hpp"
 
 #include "text/answer/answer_text.hpp"

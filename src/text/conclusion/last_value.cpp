@@ -1,4 +1,4 @@
-// Looks from the end of a sentence for what introduces a value.
+// Looks from the end of a sentence for signs and words that introduce a value.
 #include "text/conclusion/last_value.hpp"
 
 #include "text/conclusion/announcement_words.hpp"

@@ -66,7 +66,7 @@ Candidate only_value(const Tokens& t, std::size_t at, std::size_t end, bool conc
         return {};
       for (std::size_t n = before; n > at && n + 4 > before; --n)
         if (words().operations.begins(t, n - 1)) return {};
-      if (!concludes && i < at + 2) return {};  // "about 42" does not say what is 42
+      if (!concludes && i < at + 2) return {};  // "about 42" does not name the thing that is 42
       const bool is_link = led_by(t, words().links, before, at);
       ++(is_link ? linked : count);
       (is_link ? other : found) = one;

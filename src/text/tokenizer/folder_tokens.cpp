@@ -1,4 +1,4 @@
-// Merges what three files say about special tokens, as transformers merges it.
+// Merges the special tokens of three files in the same way as transformers.
 #include "text/tokenizer/folder_tokens.hpp"
 
 #include "base/files/file.hpp"
@@ -72,7 +72,7 @@ std::int64_t id_of(const FolderFile& file, const std::string& text, const char* 
   return id;
 }
 
-/// Reads the files of a folder one after another into one result.
+/// Reads the files of a folder in sequence into one result.
 class Merging {
  public:
   Merging(const std::filesystem::path& folder, const FolderFile& config)
@@ -174,8 +174,8 @@ class Merging {
     read_added_tokens();
   }
 
-  /// added_tokens.json has texts and ids. The other files say which of them are special; what
-  /// tokenizer_config.json says counts only if it is a plain string.
+  /// added_tokens.json has texts and ids. The other files say which of them are special. An entry
+  /// of tokenizer_config.json counts only if it is a plain string.
   void read_added_tokens() {
     const FolderFile added(folder_, "added_tokens.json");
     const auto names_it = [&](const char* name, const std::string& content) {
@@ -222,7 +222,7 @@ class Merging {
     return class_ == nullptr ? nullptr : class_->tokens.at(std::size_t(at));
   }
 
-  /// Adds those of the class's tokens whose names no file sets, not even to null.
+  /// Adds the class's tokens with names that no file sets, not even to null.
   void add_defaults() {
     for (const char* name : kStandardTokens) {
       const std::string token = of_class(name) == nullptr ? "" : of_class(name);

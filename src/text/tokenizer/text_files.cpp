@@ -1,4 +1,4 @@
-// Reads what a model folder in Hugging Face's layout says about text.
+// Reads the information about text in a model folder in Hugging Face's layout.
 #include "text/tokenizer/text_files.hpp"
 
 #include "base/errors/error.hpp"

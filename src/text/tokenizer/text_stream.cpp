@@ -9,8 +9,8 @@ std::size_t settled_bytes(std::string_view text) {
   constexpr std::string_view kReplaced = "\xEF\xBF\xBD";
   // One U+FFFD is in place of all bytes of an unfinished character.
   if (text.ends_with(kReplaced)) text.remove_suffix(kReplaced.size());
-  // An unfinished character begins at most three bytes before the end, and its first byte says how
-  // long it will be.
+  // An unfinished character begins at most three bytes before the end, and its first byte gives its
+  // length.
   for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
     if ((byte & 0xC0) == 0x80) continue;

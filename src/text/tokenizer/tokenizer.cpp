@@ -13,7 +13,7 @@ namespace rollcall::text {
 namespace {
 
 /// Every token is one byte, except the last two, which are bos and eos. UTF-8 is not decoded, so
-/// that decode() returns whatever bytes encode() was given.
+/// decode() returns exactly the bytes that encode() was given.
 class BytewiseTokenizer final : public Tokenizer {
  public:
   /// `bytes[id]` is the byte of token `id`. If two tokens have the same byte, encode() uses the

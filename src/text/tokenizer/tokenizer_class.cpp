@@ -86,7 +86,7 @@ const TokenizerClass kClasses[] = {
      false},
 };
 
-/// Values of model_type for which tokenizer.json is used without a class, whatever a file names.
+/// Values of model_type for which tokenizer.json is used without a class, even if a file names one.
 constexpr const char* kAsIs =
     "EvollaModel arctic aria beam bigbird_pegasus camembertv2-base canary chatlm cohere_asr ernie4_5 ernie4_5_moe flex_olmo fuyu glm glm4 glm4_moe glm4_moe_lite glm4v glm4v_moe glm_image "
     "glmasr got_ocr2 gpt_bigcode gradium_phonon_tts granite granitemoe granitemoehybrid granitemoeshared h2ovl_chat hyperclovax hyperclovax_vlm internlm2 "
@@ -111,7 +111,7 @@ const TokenizerClass* find(std::string_view word, const char* TokenizerClass::*l
   return found == std::end(kClasses) ? nullptr : found;
 }
 
-/// Whether tokenizer.json cuts texts into bytes, which is found out as transformers does it.
+/// Whether tokenizer.json cuts texts into bytes, determined in the same way as in transformers.
 bool has_bytes(const std::filesystem::path& file) {
   return std::filesystem::exists(file) &&
          read_file(file).find("\"ByteLevel\"") != std::string::npos;
@@ -134,7 +134,7 @@ const TokenizerClass* tokenizer_class(const std::filesystem::path& folder,
   if (is_among(type, kAsIs)) return nullptr;
   const TokenizerClass* of_type = find(type, &TokenizerClass::of_types);
   if (named.empty() || find(type, &TokenizerClass::for_types) != nullptr) return of_type;
-  // This class would replace the byte pre-tokenizer with another one.
+  // This class would replace the byte pre-tokenizer with a different one.
   if (named == "LlamaTokenizer" && has_bytes(folder / "tokenizer.json")) return nullptr;
   return find(named, &TokenizerClass::names);
 }

@@ -27,10 +27,10 @@ class Atoms {
   /// Makes cos(x) known to sin(x), so that sin^2 is replaced by 1 - cos^2.
   void set_partner(int sine, int cosine) { atoms_[std::size_t(sine)].partner = cosine; }
 
-  std::set<int> within(const Form& form) const;  ///< numbers of its atoms, also of those in the
+  std::set<int> within(const Form& form) const;  ///< numbers of its atoms, including atoms in the
                                                  ///< arguments of other atoms
-  std::vector<int> variables_of(const Form& form) const;  ///< numbers of its variables, ascending;
-                                                          ///< also within arguments
+  std::vector<int> variables_of(const Form& form) const;  ///< numbers of its variables, ascending,
+                                                          ///< including variables within arguments
   bool has_imaginary(const Form& form) const;             ///< whether i is in it
 
  private:

@@ -11,8 +11,8 @@
 
 namespace rollcall::reward::math {
 
-/// Results are canonical: i^2, whole powers of primes and of roots, and sin^2 are replaced by what
-/// they equal. Every operation throws NoVerdict (exhausted) beyond the limits of limits.hpp.
+/// Results are canonical: i^2, whole powers of primes and of roots, and sin^2 are replaced by their
+/// values. Every operation throws NoVerdict (exhausted) beyond the limits of limits.hpp.
 class Polynomials {
  public:
   explicit Polynomials(std::int64_t most_work) : budget_(most_work, "products of terms") {}

@@ -17,9 +17,8 @@ Form power(Algebra& algebra, const Form& base, const Form& exponent);
 /// if it is 2. Throws NoVerdict (undefined) for other even roots of negative numbers.
 Form root_of_number(Algebra& algebra, const mpq_class& value, std::int32_t degree);
 
-/// A whole number above 0 as factors with their exponents: small primes by trial division, and what
-/// is left over as one factor, or as the root that it is a power of. Its work is counted in
-/// `budget`.
+/// A whole number above 0 as factors with their exponents: small primes by trial division, and the
+/// rest as one factor, or as a root if the rest is a power of it. Its work is counted in `budget`.
 std::vector<std::pair<mpz_class, std::int32_t>> factors_of(mpz_class n, Budget& budget);
 
 }  // namespace rollcall::reward::math

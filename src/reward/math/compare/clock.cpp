@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kHalfDay = 720;  // minutes
 
-/// How a time shows which half of the day it is in.
+/// The way in which a time shows its half of the day.
 enum class Half { open, by_word, by_hour };
 
 struct Clock {

@@ -7,11 +7,11 @@
 
 namespace rollcall::reward::math {
 
-/// One comparison, whose work is counted over all its calls. Both questions throw NoVerdict for
-/// what cannot be compared, or beyond the limits.
+/// One comparison. Its work is counted over all its calls. Both questions throw NoVerdict for what
+/// cannot be compared, or beyond the limits.
 class Comparison {
  public:
-  /// The cost limit is 1 / `part` of that for one comparison.
+  /// The cost limit is 1 / `part` of the limit for one comparison.
   explicit Comparison(std::int64_t part = 1) : values_(part) {}
   /// Equal if that is shown, and if everything that either side divides by is shown not to be zero.
   Verdict verdict(const Node& reference, const Node& answer);

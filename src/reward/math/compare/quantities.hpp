@@ -16,7 +16,7 @@ struct Quantity {
 Quantity quantity_of(Values& values, const Node& node);
 
 /// Compares two quantities. A unit may be left out on one side; if both sides have one, it counts,
-/// and so does what is counted.
+/// and so do the things that are counted.
 Verdict compare_quantities(Values& values, const Node& reference, const Node& answer);
 
 }  // namespace rollcall::reward::math

@@ -50,7 +50,7 @@ struct Node {
   std::vector<Node> children{};
 };
 
-/// How to read the few spellings that have two meanings.
+/// The way to read the few spellings that have two meanings.
 struct Reading {
   bool thousands = true;           ///< 1,234 is one number
   bool decimal_logarithm = false;  ///< \log without a base has base 10, not e

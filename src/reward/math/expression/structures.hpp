@@ -1,4 +1,5 @@
-// What kind of structure an expression is: several values, a tuple, a named point, an infinity.
+// Finds the kind of structure that an expression is: several values, a tuple, a named point, an
+// infinity.
 #pragma once
 
 #include "reward/math/expression/expression.hpp"
@@ -15,7 +16,7 @@ bool has_several(const Node& node);  ///< whether the node is a list, a set or a
 /// Whether the node is not a single value: several values, a tuple or an interval, a matrix, a
 /// union.
 bool is_structure(const Node& node);
-/// The coordinates of a named point, A(1,2), as a tuple; nothing for another expression.
+/// The coordinates of a named point, A(1,2), as a tuple; nothing for any other expression.
 std::optional<Node> point_of(const Node& node);
 /// The items of a list or a set, or the expression itself as the only item; a plus-minus becomes
 /// its two values.

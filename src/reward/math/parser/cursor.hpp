@@ -12,14 +12,14 @@
 
 namespace rollcall::reward::math {
 
-/// What encloses the current token, where that changes the meaning of a sign.
+/// The brackets and bars around the current token, as far as they change the meaning of a sign.
 struct Enclosure {
   int bars = 0;               ///< within |...|, where the next bar ends the absolute value
   int brackets = 0;           ///< within brackets, which "]" may end
   bool in_condition = false;  ///< within \{x : ...\}, where a colon is not a ratio
 };
 
-/// Which spellings with two meanings were met.
+/// The ambiguous spellings that the answer contains.
 struct Ambiguities {
   bool logarithm = false;    ///< \log without a base
   bool letter_unit = false;  ///< a letter that may be a unit: 5 m
@@ -49,7 +49,7 @@ class Cursor {
   void advance() { advance_to(token_.end); }
   /// Replaces the current token's words by `words`, their end, which is still to be read.
   void keep_words(std::string words) { token_.text = std::move(words); }
-  /// Each of these advances past the token if it is the current one, and says whether it was.
+  /// Each of these advances past the token if it is the current one, and returns whether it was.
   bool take(std::string_view sign) { return is_sign(sign) && (advance(), true); }
   bool take_command(std::string_view name) { return is_command(name) && (advance(), true); }
   bool take_words(std::string_view words) { return is_words(words) && (advance(), true); }

@@ -15,7 +15,8 @@ namespace rollcall::reward::math {
 
 // parse.cpp: lists, relations, unions and ratios
 Node parse_items(Cursor& in);     ///< one item, or a list of several
-Node parse_relation(Cursor& in);  ///< an expression alone, or several with relation signs between
+Node parse_relation(Cursor& in);  ///< a single expression, or several with relation signs between
+                                  ///< them
 /// The current token as a sign of Kind::relation, or '~' for "about"; 0 for any other token.
 char relation_sign(const Cursor& in);
 
@@ -46,7 +47,7 @@ Node parse_mixed_number(Cursor& in, Node whole);
 /// A letter. C(5,2) is one call, which may also be a point's name and coordinates.
 Node parse_letter(Cursor& in);
 Node parse_prescript(Cursor& in);               ///< {}_5C_2 and ^5C_2, from the "_" or "^" on
-Node with_infix_choices(Cursor& in, Node all);  ///< 5C2, from the C on; else `all`, the 5, alone
+Node with_infix_choices(Cursor& in, Node all);  ///< 5C2, from the C on; otherwise just `all`, the 5
 
 // parse_units.cpp: units, currencies and words after a value
 /// Whether a unit of `value` begins here: words, a currency, or letters after a space that are a
@@ -58,7 +59,7 @@ bool at_unit_below(Cursor& in, const Node& value);  ///< whether the "/" of 5/\t
 Node with_unit(Cursor& in, Node value);
 /// `value` with the words after it, the first of which may change it.
 Node with_words(Node value, std::string words);
-/// The currency whose sign is the current token; nullptr for any other token.
+/// The currency if the current token is its sign; nullptr for any other token.
 const char* currency_here(const Cursor& in);
 /// Appends to a unit the sign that joins it with the next one: m/s, J/(kg K), N\cdot m.
 void take_unit_sign(Cursor& in, std::string& unit);

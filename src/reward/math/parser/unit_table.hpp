@@ -5,12 +5,13 @@
 
 namespace rollcall::reward::math {
 
-/// Which SI prefixes a unit takes: its symbols take prefix symbols, its names prefix names.
+/// The SI prefixes that a unit takes. Its symbols take prefix symbols, and its names take prefix
+/// names.
 enum class Prefixes { none, all };
 
 struct UnitRow {
-  /// Symbols, separated by spaces. A word is compared with them as it is written and, if that finds
-  /// no unit, in lower case.
+  /// Symbols, separated by spaces. A word is compared with them as it is written. If that finds no
+  /// unit, it is compared in lower case.
   std::string_view symbols;
   /// Names, separated by spaces, in lower case and singular; plurals in s are understood.
   std::string_view names;

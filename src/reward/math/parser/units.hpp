@@ -1,4 +1,4 @@
-// Units after a value: which ones there are, and how they convert.
+// Units after a value, and their conversion.
 #pragma once
 
 #include <gmpxx.h>

@@ -1,5 +1,5 @@
-// Computes the value of a canonical form at a point as intervals, and how close to zero an
-// algebraic number can be without being zero.
+// Computes the value of a canonical form at a point as intervals, and the smallest distance from
+// zero of an algebraic number that is not zero.
 #pragma once
 
 #include "reward/math/algebra/atoms.hpp"

@@ -26,7 +26,7 @@ mpq_class generic(int k, int variable) {
   return value;
 }
 
-/// Coordinates whose absolute values are spread evenly over the powers of ten, with alternating
+/// Coordinates with absolute values that are spread evenly over the powers of ten, with alternating
 /// signs.
 mpq_class wide(int k, int variable, unsigned digits) {
   mpz_class size;

@@ -11,7 +11,7 @@ namespace rollcall::reward::math {
 /// Coordinates have absolute values from 1/1009 to 8 and both signs. For a function with pieces
 /// (absolute values, roots, floors) there are also points beyond its largest coefficient, points on
 /// both sides of each border between pieces, and whole numbers. A function that is undefined
-/// between whole numbers is compared at these alone.
+/// between whole numbers is compared only at whole numbers.
 class SamplePoints {
  public:
   SamplePoints(const Atoms& atoms, std::vector<int> variables, const Form& of);

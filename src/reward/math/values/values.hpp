@@ -27,8 +27,8 @@ class Values {
   /// Whether a form is shown not to be zero: equal if so, different if it is shown to be zero. A
   /// function must not be zero at any point at which it is computed.
   Verdict is_not_zero(const Form& form);
-  /// Whether nothing so far was divided by zero, which the forms no longer show. Answers as
-  /// is_not_zero() does.
+  /// Whether nothing so far was divided by zero, which the forms no longer show. Returns the same
+  /// kinds of verdict as is_not_zero().
   Verdict all_is_defined();
   Algebra& algebra() { return algebra_; }
   std::int64_t work() const { return evaluations_.spent(); }

@@ -27,7 +27,7 @@ bool shows_wrong_alone(const SecondPassSection& settings, DerivedKind kind) {
          (kind == DerivedKind::none && (settings.kind == "pool" || settings.of != "every"));
 }
 
-/// The tokens of the last action, with a beginning that was given: those of last_action().
+/// The tokens of last_action(), including a beginning that was given.
 std::vector<std::int32_t> said(const Rollout& rollout) {
   const ActionTurns action = actions_of(rollout).back();
   std::vector<std::int32_t> ids;

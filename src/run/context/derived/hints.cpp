@@ -19,12 +19,13 @@
 namespace rollcall::run {
 namespace {
 
-/// A share of `all` pieces, at least one and never all of them. `all`: at least 2.
+/// The number of pieces in a share of `all`: at least one, and never all of them. `all` is at least
+/// 2.
 std::size_t part_of(double share, std::size_t all) {
   return std::size_t(std::clamp(std::lround(share * double(all)), 1L, long(all) - 1));
 }
 
-/// Behind the end of each line; a last line without an end counts.
+/// The positions after the ends of lines. A last line without a line break counts.
 std::vector<std::size_t> ends_of_lines(std::string_view text) {
   std::vector<std::size_t> ends;
   for (std::size_t at = 0; at < text.size();) {
@@ -34,7 +35,7 @@ std::vector<std::size_t> ends_of_lines(std::string_view text) {
   return ends;
 }
 
-/// The text of the first tokens, as far as it is a beginning of `text` in whole characters.
+/// The text of the first tokens, cut to a beginning of `text` in whole characters.
 std::string first_tokens(const text::Tokenizer& tokenizer, const std::string& text, double share) {
   auto tokens = tokenizer.encode(text);
   if (tokens.size() < 2) return {};
@@ -56,7 +57,7 @@ std::string first_part(const RunTexts& texts, const std::string& solution, doubl
   return solution.substr(0, ends[part_of(share, ends.size()) - 1]);
 }
 
-/// The texts in the row of a prompt, the least help first.
+/// The texts in the row of a prompt, beginning with the least help.
 std::vector<std::string> texts_of_row(const RunTexts& texts, const Prompt& prompt) {
   const std::string& key = texts.hints.hint_key;
   const std::string row = texts.prompts.extra_of(prompt);
@@ -84,7 +85,7 @@ std::int64_t tiers_given(const RunTexts& texts, const Prompt& prompt) {
   return worked ? std::int64_t(texts.hints.shares.size()) : 0;
 }
 
-/// What a tier adds to a rollout.
+/// The tokens that a tier adds to a rollout.
 struct Lengths {
   std::int64_t prompt = 0, given = 0;  ///< tokens, the largest over the forms
 };
@@ -100,7 +101,7 @@ Lengths lengths_of(const RunTexts& texts, const Prompt& prompt, std::int32_t tie
   return most;
 }
 
-/// What to do where no prompt has help, or room for it.
+/// A suggestion for the case that no prompt has help, or room for it.
 const char* remedy(const RunTexts& texts, bool lacks_room) {
   if (lacks_room && texts.hints.as == "beginning")
     return "raise sampling.max_new_tokens, of which the help is a part, or give less of it in "

@@ -1,4 +1,4 @@
-// Each check names the keys that it reads, so that all faults of a run file are told at once.
+// Each check names the keys that it reads, so that all faults of a run file are reported at once.
 #include "run/context/derived/second_pass_checks.hpp"
 
 #include "method/columns.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 namespace column = method::column;
 
-/// What the objective would read of a prompt's past or of its greedy answer.
+/// The columns that the objective would read about a prompt's past or its greedy answer.
 constexpr const char* kOfThePrompt[] = {column::prior,         column::posterior,
                                         column::predicted,     column::prompt_best_length,
                                         column::greedy_reward, column::probe_confidence,

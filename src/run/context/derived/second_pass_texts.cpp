@@ -1,4 +1,4 @@
-// Fills the texts of [second_pass], and cuts an answer where its wrong line begins.
+// Fills the texts of [second_pass], and cuts an answer at the beginning of its wrong line.
 #include "run/context/derived/second_pass_texts.hpp"
 
 #include "base/errors/error.hpp"
@@ -54,7 +54,8 @@ std::vector<Line> lines_of(std::string_view text) {
   return lines;
 }
 
-/// How many of the tokens are the text's first `bytes` bytes; nothing where a token reaches across.
+/// The number of tokens that cover the text's first `bytes` bytes; nothing if a token spans the
+/// border.
 std::optional<std::size_t> tokens_before(const text::PromptFormat& format, const Exhibit& answer,
                                          std::size_t bytes) {
   const auto text_of = [&](std::size_t count) {
@@ -152,7 +153,7 @@ std::int64_t longest_second_pass(const RunConfig& config, const RunTexts& texts,
   for (const std::string* asked : {&s.refinement, &s.error}) {
     words = std::max(words, texts.format->prompt_tokens(*asked).size());
     if (asked->find("{reference}") == std::string::npos && s.feedback != "reference") continue;
-    // A text has no more tokens than bytes.
+    // Text never has more tokens than bytes.
     for (const Prompt& prompt : texts.prompts.train)
       reference = std::max(reference, prompt.answer.size());
   }

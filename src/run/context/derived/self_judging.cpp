@@ -1,5 +1,5 @@
-// Makes judge tasks. Every choice is drawn at the address of its group, so that it does not depend
-// on rounds, shards and ranks.
+// Makes judge tasks. Every choice is drawn at the address of its group, so it does not depend on
+// rounds, shards and ranks.
 #include "run/context/derived/self_judging.hpp"
 
 #include "base/errors/error.hpp"
@@ -19,12 +19,11 @@ namespace rollcall::run {
 namespace {
 
 constexpr const char* kRecipe = "spark-coevolve";
-constexpr double kPointwise = 0.3;  // share of verdicts that are on one answer, as in the released
-                                    // code
+constexpr double kPointwise = 0.3;  // share of verdicts on a single answer, as in the released code
 constexpr const char* kFirstOption =
     R"({"answer": "A")";  // beginning of the reference where the first of two labels is right
 
-// Indices in the random stream of a group, above those that are sample numbers.
+// Indices in the random stream of a group, above all sample numbers.
 constexpr std::uint64_t kKind = std::uint64_t{1} << 32, kSide = kKind + 1, kLabel = kKind + 2,
                         kVerdictOrder = kKind + 3, kReflectionOrder = kKind + 4;
 
@@ -75,7 +74,7 @@ class Maker {
     return made;
   }
 
-  /// At most `limit` candidates for which the model has room, in the order that was drawn.
+  /// At most `limit` candidates for which the model has room, in the drawn order.
   std::vector<Prompt> choose(std::vector<Candidate> all, std::size_t limit) const {
     std::stable_sort(all.begin(), all.end(),
                      [](const Candidate& a, const Candidate& b) { return a.order < b.order; });
@@ -186,7 +185,7 @@ std::vector<Specimen> specimens(std::uint64_t seed, const RolloutShard& shard,
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       const Rollout& rollout = group.rollouts[i];
       const Score& score = scores.scores[g][i];
-      // The text of an answer that was cut off does not show that it was.
+      // The text of an answer that was cut off does not show the cut.
       if (score.undecided || rollout.finish != FinishReason::stop) continue;
       std::string text(last_action(rollout));
       const std::uint64_t number = stream.bits(rollout.sample) >> 1U;  // never kNone

@@ -1,4 +1,4 @@
-// Plays the prompts and lays what was said end to end.
+// Plays the prompts and concatenates the texts of each conversation.
 #include "run/context/examples/expert_examples.hpp"
 
 #include "base/errors/error.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr unsigned kNotExact = 11;  // of 64 bits: a seed is below 2^53 (environment::Seeds)
 
-/// Those of step 0, in which nothing is sampled.
+/// The seeds of step 0, in which nothing is sampled.
 environment::Seeds seeds_of(std::uint64_t run_seed, PromptId prompt) {
   const auto drawn = [&](std::uint64_t number) {
     return RandomStream(run_seed, RandomPurpose::environment, 0, prompt.value, number).bits(0) >>
@@ -35,7 +35,7 @@ text::Supervised expert_example(const RunTexts& texts, const Prompt& prompt,
     const auto turn = std::span(example.tokens).subspan(std::size_t(example.learnt.back().first));
     const text::Said said{texts.turns->role(), way.said[i - 1]};
     const auto told = texts.turns->between(turn, std::span(&said, 1));
-    // An action has the same tokens behind every message.
+    // An action has the same tokens after every message.
     const text::Supervised next = texts.format->supervised(prompt, way.actions[i]);
     const auto begin = next.tokens.begin() + std::ptrdiff_t(next.learnt.front().first);
     const auto first = std::int64_t(example.tokens.size() + told.size());

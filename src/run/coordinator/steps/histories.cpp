@@ -1,5 +1,5 @@
 // Keeps histories in the order of the answers that they end with, so that draws do not depend on
-// the order in which groups came.
+// the order in which groups arrived.
 #include "run/coordinator/steps/histories.hpp"
 
 #include "base/numbers/random.hpp"
@@ -99,7 +99,7 @@ std::vector<DerivedPrompt> continuations(const std::vector<History>& histories,
   const auto wanted =
       std::size_t(std::floor(settings.buffer * double(config.train.prompts_per_step) + 1e-9));
   const std::int64_t room = longest_second_pass(config, texts, positions);
-  // The number of a prompt of the step is in no other address of this purpose.
+  // No other address of this purpose contains the number of a prompt of the step.
   const RandomStream stream(std::uint64_t(config.run.seed), RandomPurpose::second_pass, step,
                             derived_number(DerivedKind::continuation, step, 0).value);
   std::vector<const History*> left;

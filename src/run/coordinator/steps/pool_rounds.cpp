@@ -70,7 +70,7 @@ void PoolRounds::choose(std::vector<GroupPlan>& groups, const std::vector<GroupP
   for (std::size_t g = 0; g < groups.size(); ++g) {
     GroupPlan& group = groups[g];
     auto samples = samples_of(pools[g], specimens);
-    // The order of a sort that keeps equal ones in theirs is that of their numbers.
+    // A stable sort keeps equal samples in the order of their numbers.
     const std::size_t best = (group.count + 1) / 2, worst = group.count / 2;
     std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) {
       return std::pair(b.decided, b.reward) < std::pair(a.decided, a.reward);

@@ -1,4 +1,4 @@
-// Collects notices, which arrive in any order, and sorts what they report.
+// Collects notices, which arrive in any order, and sorts their reports.
 #include "run/coordinator/steps/rounds.hpp"
 
 #include "base/errors/log.hpp"
@@ -53,7 +53,7 @@ Round Rounds::run(std::vector<StepPlan> plans, HeardRewards* heard) {
   const std::string whole = fmt::format("{} round {}", name, plans.front().round);
   const StepTimes times = purpose == Purpose::eval ? StepTimes{} : step_->times();
   const bool aggregated = sizing::aggregates(context_->config, context_->layout);
-  // At most: the prompts of a round differ in length.
+  // This is an upper bound, because the prompts of a round differ in length.
   const std::int64_t answer =
       sizing::answer_tokens(context_->config, context_->models.policy.max_position_embeddings, 0);
   std::size_t expected = 0;  // files that will be stored, each with one notice

@@ -17,7 +17,7 @@
 namespace rollcall::run {
 namespace {
 
-/// The report of a group, among ascending ones; null where there is none.
+/// The report of a group among ascending reports; null if there is none.
 const GroupReport* report_of(const GroupId& id, const std::vector<GroupReport>& reports) {
   const auto found = std::lower_bound(
       reports.begin(), reports.end(), id,
@@ -80,7 +80,7 @@ std::vector<SecondPass::Candidate> SecondPass::candidates(const std::vector<Spec
   std::vector<Candidate> all;
   for (const Specimen& group : specimens) {
     const GroupReport* report = report_of(group.id, reports);
-    // A group without any verdict is no failure.
+    // A group without any verdict is not a failure.
     if (report == nullptr || !is_plain(report->id, report->from) || report->rewards.empty())
       continue;
     if (of == "dead" && has_success(*report)) continue;
@@ -160,7 +160,7 @@ DerivedRound SecondPass::first(const std::vector<Specimen>& specimens,
   const auto share =
       std::int64_t(config_->second_pass.share * double(plain) + 1e-9);  // rounded down
   const auto most_parents = std::size_t(std::min(bounds.parents, share));
-  std::map<GroupId, std::int64_t> parents;  // prompts of each
+  std::map<GroupId, std::int64_t> parents;  // number of prompts of each
   std::vector<std::pair<Source, DerivedPrompt>> chosen;
   for (Candidate& candidate : candidates(specimens, reports)) {
     if (std::int64_t(chosen.size()) == bounds.prompts) break;

@@ -1,4 +1,4 @@
-// Goes through the parents one by one and collects what was made of each.
+// Goes through the parents one at a time and collects the groups derived from each.
 #include "run/coordinator/steps/settle_derived.hpp"
 
 #include "run/step/placed_groups.hpp"
@@ -40,7 +40,7 @@ class Settling {
     for (std::size_t g = 0; g < training.groups.size(); ++g) index_[training.groups[g].id] = g;
   }
 
-  /// What was made of a parent, with one placement.
+  /// Settles the groups derived from a parent with one placement.
   void settle(const GroupReport& parent, const Reports& made) {
     for (const GroupReport* report : made) leave(*report);
     std::vector<Place> all = places_of(made);
@@ -60,7 +60,7 @@ class Settling {
     }
   }
 
-  /// All rollouts of the group leave, until others of these functions say otherwise.
+  /// All rollouts of the group leave, unless one of the functions below decides otherwise.
   void leave(const GroupReport& report) { keep_of(report).assign(report.rewards.size(), kLeaves); }
 
   void finish() {
@@ -73,7 +73,7 @@ class Settling {
     const auto [at, fresh] = index_.try_emplace(report.id, training_->groups.size());
     if (fresh) training_->groups.push_back({.id = report.id});
     auto& keep = training_->groups[at->second].keep;
-    keep.resize(report.rewards.size(), 1);  // an empty one means that all train
+    keep.resize(report.rewards.size(), 1);  // an empty list means that all train
     return keep;
   }
 
@@ -122,7 +122,7 @@ class Settling {
 void settle_derived(scheduling::Training& training, const std::vector<GroupReport>& reports,
                     std::int64_t keep) {
   std::map<GroupId, const GroupReport*> parents;
-  std::map<std::tuple<GroupId, Placement, bool>, Reports> made;  // tiers are settled apart
+  std::map<std::tuple<GroupId, Placement, bool>, Reports> made;  // tiers are settled separately
   for (const GroupReport& report : reports) {
     if (is_plain(report.from)) parents[report.id] = &report;
     else

@@ -14,8 +14,8 @@
 namespace rollcall::run {
 namespace {
 
-constexpr std::int64_t kLongestWay = 1024;  // actions; longer ways are cut there
-/// Beyond the turns of any conversation, which number the seed's other draws.
+constexpr std::int64_t kLongestWay = 1024;  // actions; longer expert conversations are cut there
+/// Larger than the number of any turn, because turns number the seed's other draws.
 constexpr std::uint64_t kDepthDraw = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace

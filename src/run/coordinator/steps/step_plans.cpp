@@ -1,5 +1,5 @@
-// Cuts the groups of a round and the files of an update into shares, and sends each with what all
-// shares have in common.
+// Cuts the groups of a round and the files of an update into shares, and sends each share with the
+// parts that all shares have in common.
 #include "run/coordinator/steps/step_plans.hpp"
 
 #include "run/context/prompt_book.hpp"
@@ -19,7 +19,7 @@ std::int64_t rollouts_of(std::span<const GroupPlan> groups) {
   return std::accumulate(groups.begin(), groups.end(), std::int64_t{0}, add);
 }
 
-/// Where the shards of a round will be stored.
+/// The places where the shards of a round will be stored.
 struct Storing {
   std::vector<int> ranks;             ///< generation ranks with a share, ascending
   std::vector<int> by;                ///< [ranks] world rank that stores the shard of each rank
@@ -62,7 +62,7 @@ std::size_t send_round(Mailbox& mail, const comm::StageLayout& layout, StepPlan 
                        const StepTimes& times, bool together, std::int64_t answer_tokens) {
   const auto groups = std::move(plan.groups);
   const auto derived = std::move(plan.derived);
-  RoundPlan share{std::move(plan), times};  // what all shares have in common
+  RoundPlan share{std::move(plan), times};  // the parts that all shares have in common
   const auto shares = deal(groups, layout.of(comm::Stage::generation).size());
   const auto storing = storing_of(shares, layout, answer_tokens, together);
   std::size_t files = 0, sent = 0;

@@ -90,7 +90,8 @@ StepPlan StepRounds::greedy_plan(const StepPlan& round, std::set<PromptId>& answ
   return plan;
 }
 
-/// Adds what the step before left to ask, each with train.rollouts_per_prompt rollouts.
+/// Adds the prompts that the previous step left to ask, each with train.rollouts_per_prompt
+/// rollouts.
 void StepRounds::ask_next(StepPlan& plan) const {
   plan.derived = state_->next;
   for (const auto& [prompt, from, given, learns] : plan.derived)
@@ -139,7 +140,8 @@ void StepRounds::choose_samples(Round& all, const StepPlan& plan, const PoolRoun
   pools.choose(groups, plan.groups, all.specimens);
 }
 
-/// The rounds of the second pass, after those of the scheduler. `number`: of the first of them.
+/// The rounds of the second pass, after the scheduler's rounds. `number`: the number of the first
+/// of them.
 void StepRounds::ask_again(Round& all, std::uint64_t step, std::uint32_t number) {
   if (!shows_exhibits(context_->config)) return;
   SecondPass pass(context_->config, context_->texts,
@@ -183,7 +185,7 @@ Round StepRounds::run(const scheduling::StepRequest& request) {
       break;
     }
     std::vector<GroupReport> so_far = all.reports;
-    // The lowest reward is that of all rounds so far.
+    // The lowest reward is taken over all rounds so far.
     for (auto* reports : {&round.reports, &so_far}) settle_rewards(*reports, lowest_of(all));
     decision = heard_.next_round(*scheduler_, request, std::move(round.reports), std::move(so_far),
                                  all.greedy);

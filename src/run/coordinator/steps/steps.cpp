@@ -39,8 +39,9 @@ double value_of(const UpdateReport& report, const std::string& name) {
   return found == report.metrics.end() ? NAN : found->second;
 }
 
-/// Throughput and latency of the verifier and of the judge or reward model. Counts are over all
-/// verdicts of the step, times over those that were not taken from an earlier start.
+/// Throughput and latency of the verifier and of the judge or reward model. Counts are taken over
+/// all verdicts of the step, and times only over verdicts that were not taken from an earlier
+/// start.
 void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFacts verdicts,
                   double scoring_s) {
   auto& seconds = verdicts.seconds;
@@ -70,7 +71,7 @@ void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFa
                           double(seconds.size()) / std::max(scoring_s, 1e-9));
 }
 
-/// Adds what talking with the environment cost. The figures of turns are those of rollouts.
+/// Adds the cost of talking with the environment. The figures of turns are counted over rollouts.
 void add_figures(report::MetricRow& row, const DriverFigures& figures) {
   row.values.emplace_back("environment/lost", double(figures.lost));
   row.values.emplace_back("environment/restarted", double(figures.restarted));
@@ -157,8 +158,8 @@ UpdateReport Steps::update(const scheduling::StepRequest& request, Round& round)
                          std::move(round.files), std::move(round.training.groups));
 }
 
-/// Makes what `step` asks of the answers of the step before it: judge tasks, and histories to go on
-/// from. `asked`: what that step asked in this way.
+/// Makes the prompts that `step` derives from the answers of the previous step: judge tasks, and
+/// histories to continue. `asked`: the prompts that the previous step asked in this way.
 void Steps::make_next(std::uint64_t step, const std::vector<DerivedPrompt>& asked, Round& round) {
   const RunConfig& config = context_->config;
   const std::int64_t positions = context_->models.policy.max_position_embeddings;
@@ -219,8 +220,8 @@ report::MetricRow Steps::train() {
   return row;
 }
 
-/// Adds the scheduler's metrics, and those of the step's greedy answers and of the derived prompts
-/// that the step before left (`asked`) to the row.
+/// Adds to the row the metrics of the scheduler, of the step's greedy answers and of the derived
+/// prompts that the previous step left (`asked`).
 void Steps::add_choice(report::MetricRow& row, const Round& round,
                        const std::vector<DerivedPrompt>& asked) const {
   for (const auto& metric : scheduler_->metrics()) row.values.push_back(metric);

@@ -19,8 +19,8 @@ double TrainingCourse::progress(const CoordinatorState& state) const {
   return std::max(steps, double(rollouts_up_to(state, state.train_steps)) / double(train.rollouts));
 }
 
-/// Rollouts of the first `steps` train steps where they come from an archive, else of all train
-/// steps that are done or whose rollouts are stored.
+/// Number of rollouts: of the first `steps` training steps if they come from an archive, else of
+/// all training steps that are done or have stored rollouts.
 std::int64_t TrainingCourse::rollouts_up_to(const CoordinatorState& state,
                                             std::int64_t steps) const {
   std::int64_t rollouts = 0;

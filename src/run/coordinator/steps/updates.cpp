@@ -19,7 +19,7 @@ constexpr double kNormMomentum = 0.9;  // weight of the past in the running mean
 
 }  // namespace
 
-/// A gradient norm above the returned number is a spike; 0: there is no limit.
+/// A gradient norm above the returned number is a spike; 0 means that there is no limit.
 double Updates::grad_norm_limit() const {
   const double factor = context_->config.train.loss_spike_factor;
   return factor > 0 && state_->grad_norm_mean > 0 ? factor * state_->grad_norm_mean : 0.0;
@@ -53,7 +53,8 @@ UpdateReport Updates::update(UpdatePlan head, std::vector<ScoredFile> files,
 }
 
 /// `stored`: ascending by path. Files that ranks had only in memory get the size and the checksum
-/// under which they were stored; the file of what the step trained on is added.
+/// under which they were stored. The file that lists the rollouts on which the step trained is
+/// added.
 void Updates::note_stored(std::uint64_t step, const std::vector<io::PublishedFile>& stored) {
   for (auto& file : state_->unpacked) {
     for (auto* part : {&file.files.shard, &file.files.scores}) {
@@ -82,7 +83,7 @@ void Updates::check(const UpdateReport& report, const std::string& step) {
   if (report.outcome == UpdateOutcome::applied) {
     state_->bad_steps = 0;
     const double norm = report.gradient_norm;
-    if (norm == 0.0) return;  // a step without a gradient does not tell how large one is
+    if (norm == 0.0) return;  // a step without a gradient gives no information about the usual norm
     state_->grad_norm_mean =
         state_->grad_norm_mean == 0.0
             ? norm

@@ -1,4 +1,4 @@
-// Forks where entropy has risen after a reply.
+// Forks at places where entropy has risen after a reply.
 #include "base/numbers/random.hpp"
 #include "run/generation/forks/rules.hpp"
 

@@ -1,4 +1,4 @@
-// The rows of the table, and what each asks of a run.
+// The rows of the table, and the requirements of each for a run.
 #include "run/generation/forks/forks.hpp"
 
 #include "base/errors/error.hpp"

@@ -1,4 +1,4 @@
-// Forks at the tokens in whose place another one was nearly as probable.
+// Forks at tokens for which a different token was nearly as probable.
 #include "base/errors/error.hpp"
 #include "run/generation/forks/rules.hpp"
 

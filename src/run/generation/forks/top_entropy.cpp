@@ -16,7 +16,7 @@ class TopEntropyRule : public ForkRule {
                                   std::uint64_t) const override {
     const auto& entropy = so_far.columns.entropy;
     std::vector<std::size_t> best;
-    // Before the first token nothing would be shared, and where entropy is 0 nothing would differ.
+    // Before the first token nothing would be shared, and at an entropy of 0 nothing would differ.
     for (std::size_t t = std::max<std::size_t>(begin, 1); t < end; ++t)
       if (entropy[t] > 0.0F) best.push_back(t);
     const std::size_t wanted = (left + settings_.continuations - 1) / settings_.continuations,

@@ -7,7 +7,7 @@
 namespace rollcall::run {
 namespace {
 
-/// The place in the group of the rollout that `fork` was forked from; -1: none of them.
+/// The place in the group of the rollout from which `fork` was forked; -1: none of them.
 std::int64_t parent_of(const Group& group, const Rollout& fork) {
   if (fork.parent < 0) return -1;
   const auto& all = group.rollouts;

@@ -13,11 +13,11 @@
 namespace rollcall::run {
 namespace {
 
-/// Flags that repeat the verdict. They are in no column, as they would reach an objective past a
-/// permutation of the verdicts.
+/// Flags that repeat the verdict. They are in no column, because they would bypass a permutation of
+/// the verdicts and reach an objective.
 constexpr std::int64_t kVerdict = turn_flag::decided | turn_flag::correct;
 
-/// The turn of the policy that ends an action; nothing where the policy said nothing, or where the
+/// The turn of the policy that ends an action; nothing if the policy said nothing, or if the
 /// rollout has no facts.
 std::optional<std::size_t> last_of(const Rollout& rollout, const ActionTurns& action) {
   for (std::size_t t = std::min(action.last, rollout.facts.size()); t-- > action.first;)
@@ -25,7 +25,7 @@ std::optional<std::size_t> last_of(const Rollout& rollout, const ActionTurns& ac
   return std::nullopt;
 }
 
-/// What the environment paid for an action.
+/// The environment's reward for an action.
 double paid(const Rollout& rollout, const ActionTurns& action) {
   double sum = 0.0;
   for (std::size_t t = action.first; t < std::min(action.last, rollout.facts.size()); ++t)
@@ -58,7 +58,8 @@ double TurnColumns::number(const Numbers& numbers, std::uint64_t hash) {
 
 void TurnColumns::append(const Rollout& rollout, const Score& score, std::int64_t first_token) {
   const auto actions = actions_of(rollout);
-  double sum = 0.0;  // in the order in which a verdict sums the turns, so that both round alike
+  double sum = 0.0;  // in the order in which a verdict sums the turns, so that both are rounded in
+                     // the same way
   std::int64_t token = first_token;
   for (const ActionTurns& action : actions) {
     begin_.push_back(token);

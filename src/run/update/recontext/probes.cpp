@@ -80,7 +80,7 @@ void check_probes(const RunConfig& config, const RunTexts& texts, std::int64_t p
   for (const Prompt& p : texts.prompts.train)
     for (std::size_t form = 0; form < texts.forms.size(); ++form)
       prompt = std::max(prompt, std::int64_t(prompt_tokens(texts, p, form).size()));
-  // Words behind the question, and help.
+  // Words after the question, and help.
   if (config.openings.as == "prompt" || texts.longest_with_help > 0)
     prompt = std::max(prompt, longest_asked(config, texts, positions));
   const std::int64_t needed = prompt + config.sampling.max_new_tokens + opener +

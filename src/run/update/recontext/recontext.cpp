@@ -43,13 +43,13 @@ void each_rollout(const StepBatch& batch, const Ask& ask) {
     for (std::size_t i = 0; i < batch.groups[g].rollouts.size(); ++i) ask(g, i);
 }
 
-/// What stands between two turns of the policy, as generation made it.
+/// The texts between two turns of the policy, in the same form as in generation.
 text::TurnTexts turn_texts(const RunConfig& config, const RunTexts& texts) {
   return {*texts.format, environment::traits_of_run(config, *texts.format).role,
           environment::tool_schemas(config)};
 }
 
-/// The tokens that stand in place of what was told after `turn`.
+/// The tokens that replace the environment's text after `turn`.
 std::vector<std::int32_t> masked_after(const text::TurnTexts& texts, const Turn& turn) {
   const text::Said said{texts.role(), kMasked};
   return texts.between(turn.tokens, std::span(&said, 1));
@@ -86,7 +86,7 @@ std::vector<Recontext> gold_questions(const RunConfig& config, const RunTexts& t
     const Group& group = batch.groups[g];
     const Rollout& rollout = group.rollouts[i];
     const auto reference = reference_tokens(texts, group.id.prompt);
-    // A conversation may begin with what its environment said.
+    // A conversation may begin with a text of its environment.
     if (!task::has_environment(config)) expect_prompt(book, group, rollout);
     const auto ask = [&](std::size_t turns, std::size_t place) {
       Recontext& question = questions.emplace_back();
@@ -140,7 +140,7 @@ std::vector<Recontext> unhinted_questions(const RunConfig& config, const RunText
     without.tier = 0;
     const GroupId& sampled = sampled_in(group, rollout);
     const std::vector<std::int32_t>& shown = rollout.turns.front().tokens;
-    // What a command says in place of the question is not the help, and stays.
+    // The text that a command gives in place of the question is not the help, and stays.
     const bool is_own =
         !config.environment.command.empty() && shown != book.tokens(Purpose::train, sampled, with);
     std::vector<std::int32_t> context =
@@ -148,8 +148,8 @@ std::vector<Recontext> unhinted_questions(const RunConfig& config, const RunText
     const std::vector<std::int32_t> help = book.given(Purpose::train, sampled, with);
     bool differs = context != shown;
     for (const ActionTurns& action : actions_of(rollout)) {
-      // A beginning that was given is the help where it is no words of the question. Where it
-      // trains, it is a turn of its own, and otherwise the end of what was told.
+      // A beginning that was given is the help, unless its words belong to the question. If it
+      // trains, it is a separate turn, and otherwise it is the end of the environment's text.
       std::vector<std::int32_t> heard;
       bool trains = false;
       std::size_t spoken = action.first;
@@ -176,8 +176,7 @@ std::vector<Recontext> unhinted_questions(const RunConfig& config, const RunText
   return questions;
 }
 
-/// The log-probs that the policy tokens of a group had before the update, one rollout after the
-/// other.
+/// The log-probs that the policy tokens of a group had before the update, rollout by rollout.
 std::vector<float> old_logprobs(const StepBatch& batch, std::size_t g) {
   const auto proximal = batch.columns.find(kProximalLogprob);
   if (proximal != batch.columns.end() && !proximal->second.at(g).empty())
@@ -189,7 +188,7 @@ std::vector<float> old_logprobs(const StepBatch& batch, std::size_t g) {
   return old;
 }
 
-/// [rollouts] the place in a column of the group at which each rollout begins, where each has
+/// [rollouts] the place in a column of the group at which each rollout begins. Each rollout has
 /// `count(rollout)` numbers.
 template <class Count>
 std::vector<std::size_t> begins(const Group& group, const Count& count) {

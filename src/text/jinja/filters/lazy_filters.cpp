@@ -19,7 +19,7 @@ int depth_with(const Call& call) {
   return depth;
 }
 
-/// The items of a value, whose iterator is made when the first item is needed.
+/// The items of a value. Its iterator is made when the first item is needed.
 struct Source {
   Value value;
   std::shared_ptr<Iterator> iterator = {};

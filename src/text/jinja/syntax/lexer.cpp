@@ -147,7 +147,7 @@ class Lexer {
           return source_.trim_after(sign, !variable);
         }
       }
-      if (source_.is_at_end()) return;  // the parser says what is missing
+      if (source_.is_at_end()) return;  // the parser reports the missing token
       token(brackets);
     }
   }

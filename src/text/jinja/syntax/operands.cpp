@@ -1,4 +1,4 @@
-// Operands and what follows them. Filters and tests are looked up in their tables.
+// Operands and the parts after them. Filters and tests are looked up in their tables.
 #include "text/jinja/syntax/operands.hpp"
 
 #include "text/jinja/syntax/expressions.hpp"
@@ -51,7 +51,7 @@ ExpressionPtr literal(ParserState& p) {
   return e;
 }
 
-/// A list or a dictionary whose opening bracket was just taken.
+/// A list or a dictionary. Its opening bracket was just taken.
 ExpressionPtr list_or_dict(ParserState& p, bool dict) {
   const Place place = p.tokens.previous().place;
   const char* closing = dict ? "}" : "]";

@@ -56,13 +56,13 @@ class StatementParser {
   Statement loop_control(StatementKind kind);
   void print_statement(Block& out);  // {% print a, b %}
   Signature signature();
-  /// What a tag assigns to. `until_in`: it ends before the name "in".
+  /// The target of a tag's assignment. `until_in`: it ends before the name "in".
   ExpressionPtr target(bool with_namespace, bool until_in);
 
   ParserState state_;
   TokenCursor& tokens_ = state_.tokens;
   int loops_ = 0;  // loops around this place that a break would end
-  int fors_ = 0;   // tags `for` around this place, also those around a macro
+  int fors_ = 0;   // tags `for` around this place, including those around a macro
 };
 
 Template StatementParser::run() {

@@ -1,4 +1,4 @@
-// Moves over the source; lines and columns are counted only when they are asked for.
+// Moves over the source. Lines and columns are counted only when they are asked for.
 #include "text/jinja/syntax/source_cursor.hpp"
 
 #include "text/jinja/values/characters.hpp"

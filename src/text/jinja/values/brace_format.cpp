@@ -220,7 +220,7 @@ class Braces {
   Context& context_;
   const Arguments& arguments_;
   std::size_t next_ = 0;
-  // How the fields so far are numbered: 1 by the format itself, 2 automatically, 0 not yet.
+  // The numbering of the fields so far: 1 by the format itself, 2 automatically, 0 not yet.
   int numbered_ = 0;
 };
 

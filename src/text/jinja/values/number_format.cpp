@@ -13,7 +13,7 @@
 namespace rollcall::text::jinja {
 namespace {
 
-// The largest precision, which is more than a double has digits.
+// The largest precision, which exceeds the number of digits of a double.
 constexpr std::int64_t kMostDigits = 1000;
 
 std::string sign_of(bool negative, char sign) {

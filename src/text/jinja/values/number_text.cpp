@@ -13,7 +13,7 @@
 namespace rollcall::text::jinja {
 namespace {
 
-/// The text without white space around it, and with ASCII digits in place of those of other
+/// The text without white space around it, and with ASCII digits in place of digits of other
 /// scripts.
 std::string plain(std::string_view text) {
   text = strip_left(strip_right(text));

@@ -15,8 +15,8 @@ namespace {
 
 const std::string& text_of(const Call& call) { return call.self.text(); }
 
-/// Refuses a string that is marked safe, whose methods would escape their arguments. Chat templates
-/// do not call them.
+/// Refuses a string that is marked safe, because its methods would escape their arguments. Chat
+/// templates do not call them.
 void refuse_safe(const Call& call) {
   if (call.self.safe) fail_unsupported("this method of a string marked safe");
 }

@@ -14,7 +14,7 @@ namespace {
 
 using Steps = std::vector<NormalizerStep>;
 
-/// A step that replaces each character with what `append` adds for it, which may be nothing.
+/// A step that replaces each character with the text that `append` adds for it, which may be empty.
 template <class Append>
 NormalizerStep each_character(Append append) {
   return [append](Normalized& it) {

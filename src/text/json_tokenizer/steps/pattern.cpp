@@ -23,7 +23,7 @@ constexpr std::size_t kSmallStack = 32 * 1024, kLargeStack = std::size_t(64) << 
 constexpr std::size_t kLongestExpression = 64 * 1024;
 constexpr std::size_t kMostReplaced = std::size_t(64) << 20;
 
-/// What a thread needs for a search: memory for one match, and a stack that grows.
+/// A thread's resources for a search: memory for one match, and a stack that grows.
 struct Search {
   pcre2_match_data* match = pcre2_match_data_create(1, nullptr);
   pcre2_match_context* context = pcre2_match_context_create(nullptr);

@@ -14,7 +14,7 @@ namespace {
 
 using Steps = std::vector<PreTokenizerStep>;
 
-/// What is done with stretches that match (the library's SplitDelimiterBehavior).
+/// The treatment of stretches that match (the library's SplitDelimiterBehavior).
 enum class Behavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
 struct BehaviorName {

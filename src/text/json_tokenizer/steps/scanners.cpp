@@ -12,7 +12,7 @@ struct Seen {
   std::size_t end;
 };
 
-/// A text whose characters are read with their classes. Comments on the functions below give the
+/// A text that gives its characters with their classes. Comments on the functions below give the
 /// patterns that they match.
 class View {
  public:
@@ -74,8 +74,8 @@ std::size_t contraction(const View& text, std::size_t at) {
   }
 }
 
-/// The end of a contraction as in contraction(), but in upper or lower case and also with U+017F,
-/// the long s.
+/// The end of a contraction as in contraction(), but in upper or lower case, and with U+017F, the
+/// long s, as well.
 std::size_t contraction_any_case(const View& text, std::size_t at) {
   if (at + 1 >= text.size() || text.byte(at) != '\'') return at;
   const auto lower = [&](std::size_t i) {

@@ -131,7 +131,7 @@ int character_length(std::string_view text) {
   return length;
 }
 
-/// How many bytes at the beginning are ASCII, in steps of eight.
+/// The number of bytes at the beginning that are ASCII, in steps of eight.
 std::size_t ascii_start(std::string_view text) {
   std::size_t at = 0;
   for (std::uint64_t word = 0; at + 8 <= text.size(); at += 8) {
@@ -174,7 +174,7 @@ bool is_combining_mark(char32_t c) {
 }
 
 void append_lowercase(char32_t c, std::string& to) {
-  // Capitals that came after utf8proc's Unicode 15: first, last, and the first one's lower-case
+  // Capitals that are newer than utf8proc's Unicode 15: first, last, and the first one's lower-case
   // letter.
   struct Later {
     char32_t first, last, lower;

@@ -77,9 +77,9 @@ std::vector<StatedToken> read_list(const Field& root, ByFileId& by_id) {
   return tokens;
 }
 
-/// The tokens that transformers adds to those of tokenizer.json: the listed ones by id, then the
-/// named and the extra ones that are not known yet. With plain_special, all named and extra ones
-/// follow again without flags.
+/// The tokens that transformers adds to the tokens of tokenizer.json: the listed ones by id, then
+/// the named and the extra ones that are not known yet. With plain_special, all named and extra
+/// ones follow again without flags.
 std::vector<StatedToken> stated_batch(const StatedTokens& stated,
                                       const std::vector<StatedToken>& of_json,
                                       const ByFileId& by_id) {
@@ -196,7 +196,7 @@ void AddedTokens::split(std::string_view text, Stage stage, const Part& part) co
             "the files beside it name the token, and the model has no embedding for its id {}",
             token->id),
         "take the token out of the text, or use the model's own tokenizer files");
-    // The token before may have taken the white space up to `done`.
+    // The previous token may have taken the white space up to `done`.
     if (token->rstrip) end = std::max(end, done);
     while (token->rstrip && end < text.size() && is_space(decode(text, end).code))
       end += decode(text, end).length;
