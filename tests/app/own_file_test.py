@@ -106,7 +106,7 @@ def what_nobody_could_judge_is_told(harness):
     out = harness.succeed("train", *sets(run__dir=run, model__path=folder_with_template(harness), task__file=rows, reward__command=command, reward__processes=2, sampling__max_new_tokens=4,
                                          train__steps=1, train__prompts_per_step=54, train__rollouts_per_prompt=2, scheduler__policy="uniform", eval__before="false", eval__after="false"))
     for said in (out, harness.succeed("status", run)):
-        told = re.search(r"undecided +(\d+) of (\d+) verdicts since the last start; the first: KeyError: 'missing' \(rewards\.py:\d+\); standard error is in .*verifier/", said)
+        told = re.search(r"undecided +(\d+) of (\d+) verdicts since the last start; the first: KeyError: 'missing' \(rewards\.py:\d+\); (standard error is|rewards\.py:\d+: KeyError: 'missing') in .*verifier/", said)
         check(told and 0 < int(told[1]) < int(told[2]), f"undecided verdicts are not told with their cause:\n{said}")
     asked = {int(line["prompt"].split("+")[0]): line["reference"] for line in map(json.loads, harness.succeed("archive", "export", run).splitlines())}
     check(len(asked) > 40 and all(reference == kinds[i] for i, reference in asked.items()), f"references are not as in their rows: {asked}")
