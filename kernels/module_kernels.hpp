@@ -1,0 +1,35 @@
+// What rows of the table of architectures need beyond kernel_set.hpp: attention with a scale, a
+// cap, a window and sinks, other norms and gates, routers of experts, and merged adapters. It is a
+// second table, so that the first one keeps its machine code. The contract of kernel_set.hpp holds
+// here too.
+#pragma once
+
+#include "kernels/kernel_set.hpp"
+
+#include <cstdint>
+
+namespace rollcall::kernels {
+
+/// One implementation of the kernels of modules. No pointer is null, except in the set of
+/// device_host_kernels().
+struct ModuleKernels {
+  const char *name, *numerics;  ///< those of the KernelSet that it belongs to
+
+  /// KernelSet::rms_norm and its backward pass with 1 + weight in place of the weight (Gemma).
+  void (*rms_norm_plus_one)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d,
+                            const float* weight, float eps, float* y);
+  void (*rms_norm_plus_one_backward)(ExecutionContext&, const float* x, std::int64_t n,
+                                     std::int64_t d, const float* weight, float eps,
+                                     const float* dy, float* dx, float* dweight);
+  /// KernelSet::rope of the first rotary_dim numbers of each head, with cos and sin [position,
+  /// rotary_dim/2]. The others stay as they are.
+  void (*rope_partial)(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads,
+                       std::int64_t head_dim, std::int64_t rotary_dim, const std::int32_t* position,
+                       const float* cos, const float* sin, int direction);
+};
+
+/// The kernels of modules with the name and numerics of this set. Throws std::invalid_argument if
+/// there are none.
+const ModuleKernels& module_kernels(const KernelSet& set);
+
+}  // namespace rollcall::kernels

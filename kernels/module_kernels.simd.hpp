@@ -1,0 +1,40 @@
+// The tables of modules of one instruction set, with every *.simd.hpp kernel of modules/ compiled
+// with the flags of the file that includes this one. That file defines ROLLCALL_SET, the namespace
+// of the set's KernelSet, and ROLLCALL_ISA, a namespace of its own: so the code of the first table
+// does not depend on this one.
+#pragma once
+
+// The headers below also define kernels of the first table.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#include "kernels/instruction_sets.hpp"
+#include "kernels/modules/rows.simd.hpp"
+#pragma GCC diagnostic pop
+
+#define ROLLCALL_TEXT_OF(name) #name
+#define ROLLCALL_TEXT(name) ROLLCALL_TEXT_OF(name)
+
+namespace rollcall::kernels::ROLLCALL_ISA {
+
+constexpr ModuleKernels sliced8_modules{
+    .name = ROLLCALL_TEXT(ROLLCALL_SET),
+    .numerics = kBf16Sliced8,
+    .rms_norm_plus_one = rms_norm_plus_one,
+    .rms_norm_plus_one_backward = rms_norm_plus_one_backward,
+    .rope_partial = rope_partial,
+};
+
+// Made at compile time, because no code for this instruction set may run before select.cpp has
+// checked that the processor has it.
+constinit const ModuleKernels bf16_table = sliced8_modules;
+
+#ifdef ROLLCALL_FP32_MODULES
+constexpr ModuleKernels fp32_modules() {
+  ModuleKernels set = sliced8_modules;
+  set.numerics = kFp32FixedOrder;
+  return set;
+}
+constinit const ModuleKernels table = fp32_modules();
+#endif
+
+}  // namespace rollcall::kernels::ROLLCALL_ISA

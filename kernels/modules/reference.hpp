@@ -1,0 +1,18 @@
+// The reference kernels of modules: plain double-precision loops in *.ref.cpp that say what each
+// kernel computes. Contracts are in module_kernels.hpp.
+#pragma once
+
+#include "kernels/module_kernels.hpp"
+
+namespace rollcall::kernels::reference {
+
+void rms_norm_plus_one(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d,
+                       const float* weight, float eps, float* y);
+void rms_norm_plus_one_backward(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d,
+                                const float* weight, float eps, const float* dy, float* dx,
+                                float* dweight);
+void rope_partial(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads,
+                  std::int64_t head_dim, std::int64_t rotary_dim, const std::int32_t* position,
+                  const float* cos, const float* sin, int direction);
+
+}  // namespace rollcall::kernels::reference

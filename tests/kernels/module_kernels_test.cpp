@@ -1,0 +1,137 @@
+// Norms, rotary embedding, gates, caps, turned panels and merged adapters: against double loops and
+// hand-worked numbers, the same bits on every set, backward as the derivative.
+#include "kernels/module_kernels.hpp"
+#include "operands.hpp"
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+
+namespace rollcall::kernels {
+namespace {
+
+using Doubles = std::vector<double>;
+
+/// d loss / d x of each x by central differences in double precision.
+Floats derivative(Doubles x, const std::function<double(const Doubles&)>& loss) {
+  Floats result;
+  for (double& value : x) {
+    const double kept = value, step = 1e-5;
+    value = kept + step;
+    const double up = loss(x);
+    value = kept - step;
+    result.push_back(static_cast<float>((up - loss(x)) / (2.0 * step)));
+    value = kept;
+  }
+  return result;
+}
+Doubles wide(const Floats& x) { return Doubles(x.begin(), x.end()); }
+
+TEST(ModuleKernels, EverySetHasItsOwn) {
+  std::vector<const KernelSet*> sets = every_set();
+  sets.push_back(&reference_kernels());
+  for (const KernelSet* set : sets) {
+    EXPECT_STREQ(module_kernels(*set).name, set->name);
+    EXPECT_STREQ(module_kernels(*set).numerics, set->numerics);
+  }
+  KernelSet unknown = scalar_kernels();
+  unknown.name = "avx1024";
+  EXPECT_THROW(module_kernels(unknown), std::invalid_argument);
+}
+
+// --- Norms and rotary embedding ---
+
+TEST(NormPlusOne, HasTheBitsOfANormWithLargerWeights) {
+  EXPECT_TRUE(rc::check([] {
+    const std::int64_t n = *rc::gen::inRange(1, 6), d = *rc::gen::inRange(1, 80);
+    const unsigned seed = *rc::gen::arbitrary<unsigned>();
+    const Floats x = random_floats(n * d, seed), dy = random_floats(n * d, seed + 1),
+                 weight = random_floats(d, seed + 2);
+    Floats factors;
+    for (const float w : weight) factors.push_back(1.0F + w);
+    for (const KernelSet* set : every_set()) {
+      const ModuleKernels& modules = module_kernels(*set);
+      ExecutionContext context;
+      Floats y(x.size()), expected(x.size()), dweight(std::size_t(d), 0.5F), dexpected = dweight;
+      modules.rms_norm_plus_one(context, x.data(), n, d, weight.data(), 1e-6F, y.data());
+      set->rms_norm(context, x.data(), n, d, factors.data(), 1e-6F, expected.data());
+      RC_ASSERT(same_bits(y, expected));
+      modules.rms_norm_plus_one_backward(context, x.data(), n, d, weight.data(), 1e-6F, dy.data(),
+                                         y.data(), dweight.data());
+      set->rms_norm_backward(context, x.data(), n, d, factors.data(), 1e-6F, dy.data(),
+                             expected.data(), dexpected.data());
+      RC_ASSERT(same_bits(y, expected));
+      RC_ASSERT(same_bits(dweight, dexpected));
+    }
+  }));
+}
+
+TEST(NormPlusOne, AgreesWithLoopsAndTheirDerivative) {
+  constexpr std::int64_t d = 19;
+  const Floats x = random_floats(d, 1), dy = random_floats(d, 2), weight = random_floats(d, 3);
+  const auto outputs = [&](const Doubles& in, const Doubles& w) {
+    double square = 0.0;
+    for (const double value : in) square += value * value;
+    Doubles y;
+    for (std::size_t j = 0; j < in.size(); ++j)
+      y.push_back(in[j] / std::sqrt(square / d + 1e-6) * (1.0 + w[j]));
+    return y;
+  };
+  const auto loss = [&](const Doubles& in, const Doubles& w) {
+    const Doubles y = outputs(in, w);
+    double sum = 0.0;
+    for (std::size_t j = 0; j < y.size(); ++j) sum += y[j] * dy[j];
+    return sum;
+  };
+  const Doubles truth = outputs(wide(x), wide(weight));
+  const Floats dx = derivative(wide(x), [&](auto&in) { return loss(in, wide(weight)); }),
+               dweight = derivative(wide(weight), [&](auto&w) { return loss(wide(x), w); });
+  std::vector<const KernelSet*> sets = every_set();
+  sets.push_back(&reference_kernels());
+  for (const KernelSet* set : sets) {
+    ExecutionContext context;
+    Floats y(d), to_x(d), to_weight(d);
+    module_kernels(*set).rms_norm_plus_one(context, x.data(), 1, d, weight.data(), 1e-6F, y.data());
+    module_kernels(*set).rms_norm_plus_one_backward(context, x.data(), 1, d, weight.data(), 1e-6F,
+                                                    dy.data(), to_x.data(), to_weight.data());
+    EXPECT_TRUE(near(y, Floats(truth.begin(), truth.end()), 1e-6)) << set->name;
+    EXPECT_TRUE(near(to_x, dx, 2e-6)) << set->name;
+    EXPECT_TRUE(near(to_weight, dweight, 2e-6)) << set->name;
+  }
+}
+
+/// The first numbers of each head are turned as a head of that size, and the others stay.
+TEST(RopePartial, TurnsTheBeginningOfEachHead) {
+  constexpr std::int64_t n = 3, heads = 2, head_dim = 40;
+  for (const std::int64_t rotary_dim : {2, 10, 34, 40}) {
+    const Floats x = random_floats(n * heads * head_dim, 1);
+    const Floats angle = random_floats(8 * rotary_dim / 2, 2);
+    Floats cos, sin;
+    for (const float a : angle) cos.push_back(std::cos(a)), sin.push_back(std::sin(a));
+    const std::int32_t position[n] = {5, 0, 7};
+    std::vector<const KernelSet*> sets = every_set();
+    sets.push_back(&reference_kernels());
+    for (const KernelSet* set : sets)
+      for (const int direction : {1, -1}) {
+        ExecutionContext context;
+        Floats turned = x, begins, expected = x;
+        module_kernels(*set).rope_partial(context, turned.data(), n, heads, head_dim, rotary_dim,
+                                          position, cos.data(), sin.data(), direction);
+        for (std::int64_t i = 0; i < n * heads; ++i)
+          begins.insert(begins.end(), x.begin() + i * head_dim,
+                        x.begin() + i * head_dim + rotary_dim);
+        set->rope(context, begins.data(), n, heads, rotary_dim, position, cos.data(), sin.data(),
+                  direction);
+        for (std::int64_t i = 0; i < n * heads; ++i)
+          std::copy_n(begins.begin() + i * rotary_dim, rotary_dim, expected.begin() + i * head_dim);
+        EXPECT_TRUE(same_bits(turned, expected)) << set->name << ' ' << rotary_dim;
+        EXPECT_FALSE(same_bits(turned, x)) << set->name << ' ' << rotary_dim;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace rollcall::kernels
