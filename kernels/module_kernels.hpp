@@ -26,6 +26,10 @@ struct ModuleKernels {
   void (*rope_partial)(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads,
                        std::int64_t head_dim, std::int64_t rotary_dim, const std::int32_t* position,
                        const float* cos, const float* sin, int direction);
+  /// x = cap tanh(x / cap) for n numbers, in place. cap > 0.
+  void (*softcap)(ExecutionContext&, float* x, std::int64_t n, float cap);
+  /// dz = dz (1 - (z / cap)^2), where z is what softcap has written.
+  void (*softcap_backward)(ExecutionContext&, const float* z, float* dz, std::int64_t n, float cap);
 };
 
 /// The kernels of modules with the name and numerics of this set. Throws std::invalid_argument if

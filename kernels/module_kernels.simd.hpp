@@ -9,6 +9,7 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "kernels/instruction_sets.hpp"
 #include "kernels/modules/rows.simd.hpp"
+#include "kernels/modules/softcap.simd.hpp"
 #pragma GCC diagnostic pop
 
 #define ROLLCALL_TEXT_OF(name) #name
@@ -22,6 +23,8 @@ constexpr ModuleKernels sliced8_modules{
     .rms_norm_plus_one = rms_norm_plus_one,
     .rms_norm_plus_one_backward = rms_norm_plus_one_backward,
     .rope_partial = rope_partial,
+    .softcap = softcap,
+    .softcap_backward = softcap_backward,
 };
 
 // Made at compile time, because no code for this instruction set may run before select.cpp has

@@ -14,5 +14,7 @@ void rms_norm_plus_one_backward(ExecutionContext&, const float* x, std::int64_t 
 void rope_partial(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads,
                   std::int64_t head_dim, std::int64_t rotary_dim, const std::int32_t* position,
                   const float* cos, const float* sin, int direction);
+void softcap(ExecutionContext&, float* x, std::int64_t n, float cap);
+void softcap_backward(ExecutionContext&, const float* z, float* dz, std::int64_t n, float cap);
 
 }  // namespace rollcall::kernels::reference

@@ -133,5 +133,47 @@ TEST(RopePartial, TurnsTheBeginningOfEachHead) {
   }
 }
 
+// --- Gates and caps ---
+
+TEST(Softcap, HandWorkedAndExtreme) {
+  // 30 tanh(1) = 22.847825, 30 tanh(0.1) = 2.990040
+  const Floats x{30, -30, 3, 0, 1e30F, -1e30F}, z{15, -15, 0, 30, -30, 7.5F};
+  std::vector<const KernelSet*> sets = every_set();
+  sets.push_back(&reference_kernels());
+  for (const KernelSet* set : sets) {
+    ExecutionContext context;
+    Floats y = x, dz(6, 2.0F);
+    module_kernels(*set).softcap(context, y.data(), 6, 30.0F);
+    EXPECT_TRUE(near(y, {22.847825F, -22.847825F, 2.990040F, 0, 30, -30}, 1e-6)) << set->name;
+    module_kernels(*set).softcap_backward(context, z.data(), dz.data(), 6, 30.0F);
+    EXPECT_TRUE(near(dz, {1.5F, 1.5F, 2, 0, 0, 1.875F}, 1e-6)) << set->name;
+    Floats bad{std::nan("")};
+    module_kernels(*set).softcap(context, bad.data(), 1, 30.0F);
+    EXPECT_TRUE(std::isnan(bad[0])) << set->name;
+  }
+}
+
+TEST(Softcap, AgreesWithLoopsAndTheirDerivative) {
+  constexpr std::int64_t n = 77;
+  constexpr float cap = 5.0F;
+  const Floats x = random_floats(n, 1, 6.0F), dz = random_floats(n, 2);
+  Floats truth, dtruth, plain, dplain;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double t = std::tanh(static_cast<double>(x[i]) / cap);
+    truth.push_back(static_cast<float>(cap * t));
+    dtruth.push_back(static_cast<float>(dz[i] * (1.0 - t * t)));
+  }
+  for (const KernelSet* set : every_set()) {
+    ExecutionContext context;
+    Floats z = x, d = dz;
+    module_kernels(*set).softcap(context, z.data(), n, cap);
+    module_kernels(*set).softcap_backward(context, z.data(), d.data(), n, cap);
+    EXPECT_TRUE(near(z, truth, 1e-6)) << set->name;
+    EXPECT_TRUE(near(d, dtruth, 1e-6)) << set->name;
+    if (plain.empty()) plain = z, dplain = d;
+    EXPECT_TRUE(same_bits(z, plain) && same_bits(d, dplain)) << set->name;
+  }
+}
+
 }  // namespace
 }  // namespace rollcall::kernels
