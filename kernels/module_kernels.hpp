@@ -10,6 +10,15 @@
 
 namespace rollcall::kernels {
 
+/// The function of a gate g and of `up` u that an MLP computes.
+enum class Gate {
+  silu,          ///< silu(g) u, with the bits of KernelSet::swiglu (Shazeer 2020)
+  gelu_tanh,     ///< gelu(g) u, with the tanh approximation (Hendrycks and Gimpel 2016)
+  silu_clamped,  ///< (u + 1) g sigmoid(kClampedAlpha g), with g and u clamped (gpt-oss)
+};
+/// silu_clamped: g is at most the limit, and u is between -limit and limit.
+inline constexpr float kClampedAlpha = 1.702F, kClampLimit = 7.0F;
+
 /// One implementation of the kernels of modules. No pointer is null, except in the set of
 /// device_host_kernels().
 struct ModuleKernels {
@@ -26,6 +35,11 @@ struct ModuleKernels {
   void (*rope_partial)(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads,
                        std::int64_t head_dim, std::int64_t rotary_dim, const std::int32_t* position,
                        const float* cos, const float* sin, int direction);
+  /// y[n,f] from gate and up [n,f], and the backward pass.
+  void (*gated)(ExecutionContext&, const float* gate, const float* up, std::int64_t n,
+                std::int64_t f, Gate form, float* y);
+  void (*gated_backward)(ExecutionContext&, const float* gate, const float* up, std::int64_t n,
+                         std::int64_t f, const float* dy, Gate form, float* dgate, float* dup);
   /// x = cap tanh(x / cap) for n numbers, in place. cap > 0.
   void (*softcap)(ExecutionContext&, float* x, std::int64_t n, float cap);
   /// dz = dz (1 - (z / cap)^2), where z is what softcap has written.

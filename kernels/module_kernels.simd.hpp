@@ -8,6 +8,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "kernels/instruction_sets.hpp"
+#include "kernels/modules/gated.simd.hpp"
 #include "kernels/modules/rows.simd.hpp"
 #include "kernels/modules/softcap.simd.hpp"
 #pragma GCC diagnostic pop
@@ -23,6 +24,8 @@ constexpr ModuleKernels sliced8_modules{
     .rms_norm_plus_one = rms_norm_plus_one,
     .rms_norm_plus_one_backward = rms_norm_plus_one_backward,
     .rope_partial = rope_partial,
+    .gated = gated,
+    .gated_backward = gated_backward,
     .softcap = softcap,
     .softcap_backward = softcap_backward,
 };

@@ -174,6 +174,8 @@ const ModuleKernels& reference_modules() {
       .rms_norm_plus_one = reference::rms_norm_plus_one,
       .rms_norm_plus_one_backward = reference::rms_norm_plus_one_backward,
       .rope_partial = reference::rope_partial,
+      .gated = reference::gated,
+      .gated_backward = reference::gated_backward,
       .softcap = reference::softcap,
       .softcap_backward = reference::softcap_backward,
   };

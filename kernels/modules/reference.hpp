@@ -14,6 +14,10 @@ void rms_norm_plus_one_backward(ExecutionContext&, const float* x, std::int64_t 
 void rope_partial(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads,
                   std::int64_t head_dim, std::int64_t rotary_dim, const std::int32_t* position,
                   const float* cos, const float* sin, int direction);
+void gated(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f,
+           Gate form, float* y);
+void gated_backward(ExecutionContext&, const float* gate, const float* up, std::int64_t n,
+                    std::int64_t f, const float* dy, Gate form, float* dgate, float* dup);
 void softcap(ExecutionContext&, float* x, std::int64_t n, float cap);
 void softcap_backward(ExecutionContext&, const float* z, float* dz, std::int64_t n, float cap);
 

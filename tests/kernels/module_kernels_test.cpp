@@ -135,6 +135,111 @@ TEST(RopePartial, TurnsTheBeginningOfEachHead) {
 
 // --- Gates and caps ---
 
+/// What an MLP computes of a gate and of `up`.
+double gated_value(Gate form, double gate, double up) {
+  if (form == Gate::silu) return gate / (1.0 + std::exp(-gate)) * up;
+  if (form == Gate::gelu_tanh) {
+    const double inner = std::sqrt(2.0 / std::acos(-1.0)) * (gate + 0.044715 * std::pow(gate, 3));
+    return 0.5 * gate * (1.0 + std::tanh(inner)) * up;
+  }
+  const double g = std::min(gate, 7.0), u = std::min(std::max(up, -7.0), 7.0);
+  return (u + 1.0) * g / (1.0 + std::exp(-1.702 * g));
+}
+
+constexpr Gate kGates[] = {Gate::silu, Gate::gelu_tanh, Gate::silu_clamped};
+
+struct Gates {
+  Floats gate, up, dy;
+
+  Floats forward(const KernelSet& set, Gate form) const {
+    ExecutionContext context;
+    Floats y(gate.size());
+    module_kernels(set).gated(context, gate.data(), up.data(), 1, std::int64_t(y.size()), form,
+                              y.data());
+    return y;
+  }
+  /// dgate and dup, one after the other.
+  Floats backward(const KernelSet& set, Gate form) const {
+    ExecutionContext context;
+    Floats gradients(2 * gate.size());
+    module_kernels(set).gated_backward(context, gate.data(), up.data(), 1,
+                                       std::int64_t(gate.size()), dy.data(), form, gradients.data(),
+                                       gradients.data() + gate.size());
+    return gradients;
+  }
+};
+
+TEST(Gated, HandWorked) {
+  // gelu_tanh(1) = 0.841192, gelu_tanh(-1) = -0.158808, gelu_tanh(3) = 2.996363. silu_clamped(8, 9)
+  // = 8 * 7 sigmoid(11.914) = 55.999625, silu_clamped(1, -20) = -6 sigmoid(1.702) = -5.074775.
+  const Gates gelu{{1, -1, 3, 0}, {1, 2, 1, 5}, Floats(4, 1.0F)},
+      clamped{{8, 1, 0, -100}, {9, -20, 3, 3}, Floats(4, 1.0F)};
+  std::vector<const KernelSet*> sets = every_set();
+  sets.push_back(&reference_kernels());
+  for (const KernelSet* set : sets) {
+    EXPECT_TRUE(
+        near(gelu.forward(*set, Gate::gelu_tanh), {0.841192F, -0.317616F, 2.996363F, 0.0F}, 1e-6))
+        << set->name;
+    EXPECT_TRUE(
+        near(clamped.forward(*set, Gate::silu_clamped), {55.999625F, -5.074775F, 0.0F, 0.0F}, 1e-6))
+        << set->name;
+    // Beyond a limit nothing flows back: gate 8 and up 9 and -20.
+    const Floats gradients = clamped.backward(*set, Gate::silu_clamped);
+    EXPECT_EQ(gradients[0], 0.0F) << set->name;
+    EXPECT_EQ(gradients[4], 0.0F) << set->name;
+    EXPECT_EQ(gradients[5], 0.0F) << set->name;
+    EXPECT_NE(gradients[1], 0.0F) << set->name;
+  }
+}
+
+TEST(Gated, AgreesWithLoopsAndTheirDerivative) {
+  const Gates g{random_floats(300, 1, 3.0F), random_floats(300, 2, 5.0F), random_floats(300, 3)};
+  std::vector<const KernelSet*> sets = every_set();
+  sets.push_back(&reference_kernels());
+  for (const Gate form : kGates) {
+    Floats truth, dgate, dup;
+    for (std::size_t i = 0; i < g.gate.size(); ++i) {
+      const double gate = g.gate[i], up = g.up[i], step = 1e-6;
+      truth.push_back(static_cast<float>(gated_value(form, gate, up)));
+      dgate.push_back(static_cast<float>(
+          g.dy[i] * (gated_value(form, gate + step, up) - gated_value(form, gate - step, up)) /
+          (2 * step)));
+      dup.push_back(static_cast<float>(
+          g.dy[i] * (gated_value(form, gate, up + step) - gated_value(form, gate, up - step)) /
+          (2 * step)));
+    }
+    dgate.insert(dgate.end(), dup.begin(), dup.end());
+    for (const KernelSet* set : sets) {
+      EXPECT_TRUE(near(g.forward(*set, form), truth, 2e-6)) << set->name << int(form);
+      EXPECT_TRUE(near(g.backward(*set, form), dgate, 3e-6)) << set->name << int(form);
+      if (set == &reference_kernels()) continue;
+      EXPECT_TRUE(same_bits(g.forward(*set, form), g.forward(plain_set(), form))) << set->name;
+      EXPECT_TRUE(same_bits(g.backward(*set, form), g.backward(plain_set(), form))) << set->name;
+    }
+  }
+  ExecutionContext context;
+  Floats y(g.gate.size());
+  plain_set().swiglu(context, g.gate.data(), g.up.data(), 1, 300, y.data());
+  EXPECT_TRUE(same_bits(g.forward(plain_set(), Gate::silu), y));
+}
+
+TEST(Gated, ExtremeGatesStayFinite) {
+  const Gates g{{-1e30F, -100, -12, 12, 100, 1e30F}, Floats(6, 1.0F), Floats(6, 1.0F)};
+  for (const KernelSet* set : every_set()) {
+    EXPECT_TRUE(near(g.forward(*set, Gate::gelu_tanh), {0, 0, 0, 12, 100, 1e30F}, 1e-6));
+    EXPECT_TRUE(
+        near(g.backward(*set, Gate::gelu_tanh), {0, 0, 0, 1, 1, 1, 0, 0, 0, 12, 100, 1e30F}, 1e-6))
+        << set->name;
+    for (const float value : g.backward(*set, Gate::silu_clamped))
+      EXPECT_TRUE(std::isfinite(value)) << set->name;
+  }
+  const float nan = std::nan("");
+  const Gates bad{{nan, 1, nan}, {1, nan, nan}, Floats(3, 1.0F)};
+  for (const KernelSet* set : every_set())
+    for (const Gate form : kGates)
+      for (const float value : bad.forward(*set, form)) EXPECT_TRUE(std::isnan(value)) << set->name;
+}
+
 TEST(Softcap, HandWorkedAndExtreme) {
   // 30 tanh(1) = 22.847825, 30 tanh(0.1) = 2.990040
   const Floats x{30, -30, 3, 0, 1e30F, -1e30F}, z{15, -15, 0, 30, -30, 7.5F};
