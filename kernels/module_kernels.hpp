@@ -10,6 +10,22 @@
 
 namespace rollcall::kernels {
 
+/// What differs between attentions. The row of an architecture fills it.
+struct AttentionForm {
+  float scale = 0;          ///< of q k; 0 is 1 / sqrt(head_dim)
+  float cap = 0;            ///< scores become cap tanh(score / cap), unless it is 0
+  std::int64_t window = 0;  ///< the last `window` keys are attended to, unless it is 0
+  /// [q_heads] scores of keys without values, one for each query head, or nullptr. (gpt-oss, OpenAI
+  /// 2025.)
+  const float* sinks = nullptr;
+
+  bool plain() const { return scale == 0 && cap == 0 && window == 0 && !sinks; }
+  /// The first position that a row with `keys` keys attends to.
+  std::int64_t first_key(std::int64_t keys) const {
+    return window == 0 || keys < window ? 0 : keys - window;
+  }
+};
+
 /// The function of a gate g and of `up` u that an MLP computes.
 enum class Gate {
   silu,          ///< silu(g) u, with the bits of KernelSet::swiglu (Shazeer 2020)
@@ -24,6 +40,18 @@ inline constexpr float kClampedAlpha = 1.702F, kClampLimit = 7.0F;
 struct ModuleKernels {
   const char *name, *numerics;  ///< those of the KernelSet that it belongs to
 
+  /// KernelSet::attention in a form. Splits of 1,024 keys begin at the same positions whatever the
+  /// window, so a plain form has the bits of KernelSet::attention.
+  void (*attention)(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n,
+                    HeadShape shape, AttentionPart part, const AttentionForm& form, float* out);
+  /// KernelSet::attention_backward in a form. If the form has sinks, it also writes dsinks
+  /// [q_heads], the sums over the queries in ascending order, for the query heads that read the key
+  /// heads [begin, end).
+  void (*attention_backward)(ExecutionContext&, const float* q, const float* k, const float* v,
+                             const float* dout, std::int64_t queries, std::int64_t keys,
+                             HeadShape shape, std::int64_t begin, std::int64_t end,
+                             const AttentionForm& form, float* dq, float* dk, float* dv,
+                             float* dsinks);
   /// KernelSet::rms_norm and its backward pass with 1 + weight in place of the weight (Gemma).
   void (*rms_norm_plus_one)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d,
                             const float* weight, float eps, float* y);

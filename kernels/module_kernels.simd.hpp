@@ -8,6 +8,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "kernels/instruction_sets.hpp"
+#include "kernels/modules/attention_form.simd.hpp"
 #include "kernels/modules/gated.simd.hpp"
 #include "kernels/modules/rows.simd.hpp"
 #include "kernels/modules/softcap.simd.hpp"
@@ -18,9 +19,26 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
+/// The products of the backward pass are those of the first table.
+template <const KernelSet& set>
+struct TableBackward {
+  static void product(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k,
+                      const Product* products, int count, int slices, std::int64_t begin,
+                      std::int64_t end) {
+    set.linear(context, x, n, k, products, count, slices, begin, end);
+  }
+  static void pack(const float* w, std::int64_t k, std::int64_t o, std::int64_t begin,
+                   std::int64_t end, void* packed) {
+    set.pack_transposed(w, k, o, begin, end, packed);
+  }
+  static std::int64_t bytes(std::int64_t o, std::int64_t k) { return set.packed_bytes(o, k); }
+};
+
 constexpr ModuleKernels sliced8_modules{
     .name = ROLLCALL_TEXT(ROLLCALL_SET),
     .numerics = kBf16Sliced8,
+    .attention = attention_in_form<Bf16Products>,
+    .attention_backward = attention_backward_in_form<TableBackward<ROLLCALL_SET::bf16_table>>,
     .rms_norm_plus_one = rms_norm_plus_one,
     .rms_norm_plus_one_backward = rms_norm_plus_one_backward,
     .rope_partial = rope_partial,
@@ -38,6 +56,8 @@ constinit const ModuleKernels bf16_table = sliced8_modules;
 constexpr ModuleKernels fp32_modules() {
   ModuleKernels set = sliced8_modules;
   set.numerics = kFp32FixedOrder;
+  set.attention = attention_in_form<Fp32Products>;
+  set.attention_backward = attention_backward_in_form<TableBackward<ROLLCALL_SET::table>>;
   return set;
 }
 constinit const ModuleKernels table = fp32_modules();

@@ -171,6 +171,8 @@ const ModuleKernels& reference_modules() {
   static const ModuleKernels table{
       .name = "reference",
       .numerics = "fp64_loops",
+      .attention = reference::attention_in_form,
+      .attention_backward = reference::attention_backward_in_form,
       .rms_norm_plus_one = reference::rms_norm_plus_one,
       .rms_norm_plus_one_backward = reference::rms_norm_plus_one_backward,
       .rope_partial = reference::rope_partial,

@@ -6,6 +6,13 @@
 
 namespace rollcall::kernels::reference {
 
+void attention_in_form(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n,
+                       HeadShape shape, AttentionPart part, const AttentionForm& form, float* out);
+void attention_backward_in_form(ExecutionContext&, const float* q, const float* k, const float* v,
+                                const float* dout, std::int64_t queries, std::int64_t keys,
+                                HeadShape shape, std::int64_t begin, std::int64_t end,
+                                const AttentionForm& form, float* dq, float* dk, float* dv,
+                                float* dsinks);
 void rms_norm_plus_one(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d,
                        const float* weight, float eps, float* y);
 void rms_norm_plus_one_backward(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d,
