@@ -35,6 +35,29 @@ enum class Gate {
 /// silu_clamped: g is at most the limit, and u is between -limit and limit.
 inline constexpr float kClampedAlpha = 1.702F, kClampLimit = 7.0F;
 
+/// How a router chooses experts for a token, and weighs them.
+struct RouteForm {
+  std::int64_t experts = 0, per_token = 0;
+  /// The weights of the chosen experts are their part of the softmax over all experts, or, if
+  /// `normalised`, that part divided by its sum. Otherwise they are a softmax over the logits of
+  /// the chosen ones. That is the same number as a normalised part.
+  bool softmax_first = true, normalised = true;
+
+  bool sums_to_one() const { return normalised || !softmax_first; }
+};
+
+/// What a router adds to the loss for a row: times (aux experts sum_e share[e] p[e] + z lse^2),
+/// where p is the softmax over all experts and lse the log-sum-exp of the logits. (Fedus et al.
+/// 2022, equation 4; Zoph et al. 2022, equation 5.)
+struct RouteLoss {
+  float aux = 0, z = 0;
+  const float* share = nullptr;  ///< [experts], not read if aux is 0
+  const float* times = nullptr;  ///< [n], not read if both coefficients are 0
+};
+
+/// The first entry of a record of a row that chooses its experts itself.
+inline constexpr std::uint16_t kNoRecord = 0xFFFF;
+
 /// One implementation of the kernels of modules. No pointer is null, except in the set of
 /// device_host_kernels().
 struct ModuleKernels {
@@ -72,6 +95,28 @@ struct ModuleKernels {
   void (*softcap)(ExecutionContext&, float* x, std::int64_t n, float cap);
   /// dz = dz (1 - (z / cap)^2), where z is what softcap has written.
   void (*softcap_backward)(ExecutionContext&, const float* z, float* dz, std::int64_t n, float cap);
+
+  /// logits[n,experts] = x[n,hidden] w[experts,hidden]^T + bias (if it is not nullptr), in fp32 in
+  /// all numerics, because rounding could change experts. Then for each row the per_token experts
+  /// with the largest logits, the lower id of equal ones: ids and weights [n,per_token], by
+  /// ascending id. A row whose record [n,per_token] does not begin with kNoRecord takes its experts
+  /// from there, in ascending order. `record` may be nullptr. per_token <= experts <= 65,535.
+  void (*route)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t hidden,
+                const float* w, const float* bias, const RouteForm& form,
+                const std::uint16_t* record, float* logits, std::int32_t* ids, float* weights);
+  /// dlogits[n,experts] from dweights [n,per_token] and the router's own loss.
+  void (*route_backward)(ExecutionContext&, const float* logits, std::int64_t n,
+                         const RouteForm& form, const std::int32_t* ids, const float* weights,
+                         const float* dweights, const RouteLoss& loss, float* dlogits);
+  /// dx[n,hidden] = dlogits[n,experts] w, experts ascending.
+  void (*route_inputs_backward)(ExecutionContext&, const float* dlogits, std::int64_t n,
+                                std::int64_t experts, const float* w, std::int64_t hidden,
+                                float* dx);
+  /// Adds dlogits^T x to dw[experts,hidden] and the sums of dlogits to dbias[experts] (if it is not
+  /// nullptr), for the experts [begin, end) and over rows in ascending order.
+  void (*route_weights_backward)(ExecutionContext&, const float* dlogits, const float* x,
+                                 std::int64_t n, std::int64_t experts, std::int64_t hidden,
+                                 std::int64_t begin, std::int64_t end, float* dw, float* dbias);
 };
 
 /// The kernels of modules with the name and numerics of this set. Throws std::invalid_argument if

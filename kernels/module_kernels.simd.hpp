@@ -10,6 +10,7 @@
 #include "kernels/instruction_sets.hpp"
 #include "kernels/modules/attention_form.simd.hpp"
 #include "kernels/modules/gated.simd.hpp"
+#include "kernels/modules/route.simd.hpp"
 #include "kernels/modules/rows.simd.hpp"
 #include "kernels/modules/softcap.simd.hpp"
 #pragma GCC diagnostic pop
@@ -46,6 +47,10 @@ constexpr ModuleKernels sliced8_modules{
     .gated_backward = gated_backward,
     .softcap = softcap,
     .softcap_backward = softcap_backward,
+    .route = route,
+    .route_backward = route_backward,
+    .route_inputs_backward = route_inputs_backward,
+    .route_weights_backward = route_weights_backward,
 };
 
 // Made at compile time, because no code for this instruction set may run before select.cpp has

@@ -180,6 +180,10 @@ const ModuleKernels& reference_modules() {
       .gated_backward = reference::gated_backward,
       .softcap = reference::softcap,
       .softcap_backward = reference::softcap_backward,
+      .route = reference::route,
+      .route_backward = reference::route_backward,
+      .route_inputs_backward = reference::route_inputs_backward,
+      .route_weights_backward = reference::route_weights_backward,
   };
   return table;
 }

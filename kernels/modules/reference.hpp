@@ -27,5 +27,16 @@ void gated_backward(ExecutionContext&, const float* gate, const float* up, std::
                     std::int64_t f, const float* dy, Gate form, float* dgate, float* dup);
 void softcap(ExecutionContext&, float* x, std::int64_t n, float cap);
 void softcap_backward(ExecutionContext&, const float* z, float* dz, std::int64_t n, float cap);
+void route(ExecutionContext&, const float* x, std::int64_t n, std::int64_t hidden, const float* w,
+           const float* bias, const RouteForm& form, const std::uint16_t* record, float* logits,
+           std::int32_t* ids, float* weights);
+void route_backward(ExecutionContext&, const float* logits, std::int64_t n, const RouteForm& form,
+                    const std::int32_t* ids, const float* weights, const float* dweights,
+                    const RouteLoss& loss, float* dlogits);
+void route_inputs_backward(ExecutionContext&, const float* dlogits, std::int64_t n,
+                           std::int64_t experts, const float* w, std::int64_t hidden, float* dx);
+void route_weights_backward(ExecutionContext&, const float* dlogits, const float* x, std::int64_t n,
+                            std::int64_t experts, std::int64_t hidden, std::int64_t begin,
+                            std::int64_t end, float* dw, float* dbias);
 
 }  // namespace rollcall::kernels::reference
