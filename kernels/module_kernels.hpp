@@ -117,6 +117,19 @@ struct ModuleKernels {
   void (*route_weights_backward)(ExecutionContext&, const float* dlogits, const float* x,
                                  std::int64_t n, std::int64_t experts, std::int64_t hidden,
                                  std::int64_t begin, std::int64_t end, float* dw, float* dbias);
+
+  /// Packs W^T[k,o] from the packed W[o,k]: writes its panels [begin, end), each to its place. They
+  /// have the bits that KernelSet::pack_transposed makes of W.
+  void (*turn_panels)(const void* panels, std::int64_t o, std::int64_t k, std::int64_t begin,
+                      std::int64_t end, void* packed);
+  /// out[rows,k] = w + scale b[rows,rank] a[rank,k] in fp32, one chain of FMAs for each number with
+  /// ascending ranks. A rank whose scaled b is 0 is left out, so that a new adapter changes no bit.
+  /// out may be w.
+  void (*merge_rows)(const float* w, std::int64_t rows, std::int64_t k, const float* b,
+                     const float* a, std::int64_t rank, float scale, float* out);
+  /// merge_rows for weights in bf16.
+  void (*merge_halves)(const std::uint16_t* w, std::int64_t rows, std::int64_t k, const float* b,
+                       const float* a, std::int64_t rank, float scale, float* out);
 };
 
 /// The kernels of modules with the name and numerics of this set. Throws std::invalid_argument if

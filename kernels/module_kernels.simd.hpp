@@ -10,6 +10,7 @@
 #include "kernels/instruction_sets.hpp"
 #include "kernels/modules/attention_form.simd.hpp"
 #include "kernels/modules/gated.simd.hpp"
+#include "kernels/modules/panels.simd.hpp"
 #include "kernels/modules/route.simd.hpp"
 #include "kernels/modules/rows.simd.hpp"
 #include "kernels/modules/softcap.simd.hpp"
@@ -51,6 +52,9 @@ constexpr ModuleKernels sliced8_modules{
     .route_backward = route_backward,
     .route_inputs_backward = route_inputs_backward,
     .route_weights_backward = route_weights_backward,
+    .turn_panels = turn_panels_bf16,
+    .merge_rows = merge<float>,
+    .merge_halves = merge<Bf16>,
 };
 
 // Made at compile time, because no code for this instruction set may run before select.cpp has
@@ -63,6 +67,7 @@ constexpr ModuleKernels fp32_modules() {
   set.numerics = kFp32FixedOrder;
   set.attention = attention_in_form<Fp32Products>;
   set.attention_backward = attention_backward_in_form<TableBackward<ROLLCALL_SET::table>>;
+  set.turn_panels = turn_panels_fp32;
   return set;
 }
 constinit const ModuleKernels table = fp32_modules();

@@ -184,7 +184,22 @@ const ModuleKernels& reference_modules() {
       .route_backward = reference::route_backward,
       .route_inputs_backward = reference::route_inputs_backward,
       .route_weights_backward = reference::route_weights_backward,
+      .turn_panels = scalar_modules::table.turn_panels,
+      .merge_rows = reference::merge_rows,
+      .merge_halves = reference::merge_halves,
   };
+  return table;
+}
+
+/// What the host does for a device: it merges adapters into the weights that it packs.
+const ModuleKernels& device_host_modules() {
+  static const ModuleKernels table = [] {
+    ModuleKernels set{};
+    set.name = "cuda", set.numerics = kCudaBf16Sliced8;
+    set.merge_rows = scalar_modules::table.merge_rows;
+    set.merge_halves = scalar_modules::table.merge_halves;
+    return set;
+  }();
   return table;
 }
 
@@ -193,7 +208,8 @@ const ModuleKernels& reference_modules() {
 const ModuleKernels& module_kernels(const KernelSet& set) {
   const std::string_view name = set.name, numerics = set.numerics;
   const ModuleKernels* const tables[] = {
-      &reference_modules(),        &scalar_modules::table,           &scalar_modules::bf16_table,
+      &reference_modules(),        &device_host_modules(),           &scalar_modules::table,
+      &scalar_modules::bf16_table,
 #ifdef ROLLCALL_KERNELS_X86
       &avx2_modules::table,        &avx2_modules::bf16_table,        &avx512_modules::table,
       &avx512_modules::bf16_table, &avx512_bf16_modules::bf16_table, &amx_modules::bf16_table,

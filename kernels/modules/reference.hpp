@@ -38,5 +38,9 @@ void route_inputs_backward(ExecutionContext&, const float* dlogits, std::int64_t
 void route_weights_backward(ExecutionContext&, const float* dlogits, const float* x, std::int64_t n,
                             std::int64_t experts, std::int64_t hidden, std::int64_t begin,
                             std::int64_t end, float* dw, float* dbias);
+void merge_rows(const float* w, std::int64_t rows, std::int64_t k, const float* b, const float* a,
+                std::int64_t rank, float scale, float* out);
+void merge_halves(const std::uint16_t* w, std::int64_t rows, std::int64_t k, const float* b,
+                  const float* a, std::int64_t rank, float scale, float* out);
 
 }  // namespace rollcall::kernels::reference

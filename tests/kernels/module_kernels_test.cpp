@@ -1,6 +1,8 @@
 // Norms, rotary embedding, gates, caps, turned panels and merged adapters: against double loops and
 // hand-worked numbers, the same bits on every set, backward as the derivative.
 #include "kernels/module_kernels.hpp"
+
+#include "kernels/bf16.hpp"
 #include "operands.hpp"
 
 #include <rapidcheck.h>
@@ -33,6 +35,7 @@ Doubles wide(const Floats& x) { return Doubles(x.begin(), x.end()); }
 TEST(ModuleKernels, EverySetHasItsOwn) {
   std::vector<const KernelSet*> sets = every_set();
   sets.push_back(&reference_kernels());
+  sets.push_back(&device_host_kernels());
   for (const KernelSet* set : sets) {
     EXPECT_STREQ(module_kernels(*set).name, set->name);
     EXPECT_STREQ(module_kernels(*set).numerics, set->numerics);
@@ -278,6 +281,108 @@ TEST(Softcap, AgreesWithLoopsAndTheirDerivative) {
     if (plain.empty()) plain = z, dplain = d;
     EXPECT_TRUE(same_bits(z, plain) && same_bits(d, dplain)) << set->name;
   }
+}
+
+// --- Panels and adapters ---
+
+/// A matrix with denormals, both zeros, infinities and the largest numbers.
+Floats odd_matrix(std::int64_t count) {
+  Floats w = random_floats(count, 3);
+  const float odd[] = {-0.0F,
+                       1e-40F,
+                       -1e-40F,
+                       0.0F,
+                       std::numeric_limits<float>::infinity(),
+                       std::numeric_limits<float>::max(),
+                       9e-41F};
+  for (std::size_t i = 0; i < w.size(); i += 3) w[i] = odd[i / 3 % std::size(odd)];
+  return w;
+}
+
+TEST(Panels, TurnedArePacked) {
+  for (const std::int64_t o : {1, 15, 16, 17, 33, 64, 100})
+    for (const std::int64_t k : {1, 16, 31, 32, 33, 50, 129}) {
+      const Floats w = odd_matrix(o * k);
+      std::vector<const KernelSet*> sets = every_set();
+      sets.push_back(&reference_kernels());
+      for (const KernelSet* set : sets) {
+        // Memory that nobody writes keeps its pattern, in both.
+        std::vector<unsigned char> panels(std::size_t(set->packed_bytes(o, k))),
+            turned(std::size_t(set->packed_bytes(k, o)), 0xA5), expected = turned;
+        set->pack(w.data(), o, k, panels.data());
+        set->pack_transposed(w.data(), o, k, 0, panels_of(k), expected.data());
+        const std::int64_t cut = panels_of(k) / 2;
+        module_kernels(*set).turn_panels(panels.data(), o, k, cut, panels_of(k), turned.data());
+        module_kernels(*set).turn_panels(panels.data(), o, k, 0, cut, turned.data());
+        EXPECT_EQ(turned, expected) << set->name << ' ' << set->numerics << ' ' << o << ' ' << k;
+      }
+    }
+}
+
+struct Adapted {
+  std::int64_t rows, k, rank;
+  Floats w, a, b;
+  float scale = 0.5F;
+
+  Floats merged(const KernelSet& set) const {
+    Floats out(w.size());
+    module_kernels(set).merge_rows(w.data(), rows, k, b.data(), a.data(), rank, scale, out.data());
+    return out;
+  }
+};
+
+TEST(Merge, AZeroAdapterKeepsEveryBit) {
+  for (const std::int64_t k : {1, 16, 63, 64, 130}) {
+    Adapted c{3, k, 2, odd_matrix(3 * k), random_floats(2 * k, 5), Floats(6)};
+    c.b[3] = -0.0F;
+    for (const KernelSet* set : every_set()) {
+      EXPECT_TRUE(same_bits(c.merged(*set), c.w)) << set->name;
+      Adapted none = c;
+      none.rank = 0;
+      EXPECT_TRUE(same_bits(none.merged(*set), c.w)) << set->name;
+    }
+    EXPECT_TRUE(same_bits(c.merged(device_host_kernels()), c.w));
+  }
+}
+
+TEST(Merge, AgreesWithLoopsOnEverySet) {
+  for (const std::int64_t k : {1, 17, 64, 100, 200})
+    for (const std::int64_t rank : {1, 5, 16}) {
+      const Adapted c{4,
+                      k,
+                      rank,
+                      random_floats(4 * k, 1),
+                      random_floats(rank * k, 2),
+                      random_floats(4 * rank, 3)};
+      Floats truth, halves_as_floats;
+      std::vector<std::uint16_t> halves;
+      for (std::int64_t r = 0; r < c.rows; ++r)
+        for (std::int64_t j = 0; j < k; ++j) {
+          const float w = c.w[std::size_t(r * k + j)];
+          double sum = w;
+          for (std::int64_t i = 0; i < rank; ++i)
+            sum += 0.5 * c.b[std::size_t(r * rank + i)] * c.a[std::size_t(i * k + j)];
+          truth.push_back(static_cast<float>(sum));
+          halves.push_back(to_bf16(w));
+          halves_as_floats.push_back(from_bf16(halves.back()));
+        }
+      EXPECT_TRUE(near(c.merged(reference_kernels()), truth, 1e-6));
+      for (const KernelSet* set : every_set()) {
+        EXPECT_TRUE(near(c.merged(*set), truth, 2e-6)) << set->name;
+        EXPECT_TRUE(same_bits(c.merged(*set), c.merged(plain_set()))) << set->name;
+        // In place, and from bf16, which is as from the same numbers in fp32.
+        Floats in_place = c.w, from_halves(c.w.size());
+        const ModuleKernels& modules = module_kernels(*set);
+        modules.merge_rows(in_place.data(), c.rows, k, c.b.data(), c.a.data(), rank, c.scale,
+                           in_place.data());
+        EXPECT_TRUE(same_bits(in_place, c.merged(*set))) << set->name;
+        modules.merge_halves(halves.data(), c.rows, k, c.b.data(), c.a.data(), rank, c.scale,
+                             from_halves.data());
+        Adapted rounded = c;
+        rounded.w = halves_as_floats;
+        EXPECT_TRUE(same_bits(from_halves, rounded.merged(*set))) << set->name;
+      }
+    }
 }
 
 }  // namespace
