@@ -109,8 +109,11 @@ TEST(Route, ARecordNamesTheExperts) {
     EXPECT_TRUE(near(r.weights, {1.0F / 3.0F, 2.0F / 3.0F, 2.0F / 7.0F, 5.0F / 7.0F}, 1e-6));
     c.form = kOlmoe;
     EXPECT_TRUE(near(c.route(*set, 0, 2).weights, {0.1F, 0.2F, 0.2F, 0.5F}, 1e-6)) << set->name;
-    // The record of the own choice changes no bit.
+    // Each row has a record of its own.
     c.form = kQwen;
+    c.record = {0, 3, 2, 0};
+    EXPECT_EQ(c.route(*set, 0, 2).ids, (Ids{0, 3, 0, 2})) << set->name;
+    // The record of the own choice changes no bit.
     c.record = {1, 2, 1, 2};
     const Routed again = c.route(*set, 0, 2);
     EXPECT_TRUE(same_bits(again.weights, own.weights) && again.ids == own.ids) << set->name;
