@@ -128,11 +128,12 @@ double tolerance(const KernelSet& set) {
   return set.numerics == std::string_view(kBf16Sliced8) ? 5e-2 : 5e-6;
 }
 
-/// Windows below, at and above a page and a split of 1,024 keys; the last rows of a long sequence.
+/// Windows below, at and above a page and a split of 1,024 keys, with sinks; the last rows of a long
+/// sequence.
 TEST(AttentionForms, WindowsAtTheEdgesOfPagesAndSplits) {
   constexpr std::int64_t kTokens = 1160, kFirst = 1080, kRows = 80;
   for (const std::int64_t window : {1, 2, 15, 63, 64, 65, 1023, 1024, 1025, 1152, 2000}) {
-    const FormCase c(kTokens, {2, 1, 8}, {0, 0, window}, false);
+    const FormCase c(kTokens, {2, 1, 8}, {0, 0, window}, true);
     const Floats truth = c.loops(kFirst, kRows);
     for (const char* numerics : {kFp32FixedOrder, kBf16Sliced8}) {
       const Floats plain = c.forward(*sets_of(numerics).front(), kFirst, kRows);
@@ -291,6 +292,14 @@ TEST(AttentionForms, SinksByHand) {
     module_kernels(*set).attention(context, q.data(), &row, 1, shape, {0, 0, 1}, form, out.data());
     EXPECT_TRUE(near(out, {4, -2, 2, -1, 8, -4, 0, 0}, 1e-6)) << set->name;
   }
+}
+
+/// A sink far above all scores takes the whole mass, so that nothing flows back.
+TEST(AttentionForms, ALargeSinkLeavesNoGradient) {
+  FormCase c(5, {2, 1, 4}, {}, true);
+  std::fill(c.sinks.begin(), c.sinks.end(), 1000.0F);
+  for (const KernelSet* set : every_set())
+    for (const float gradient : c.backward(*set, c.t)) EXPECT_EQ(gradient, 0.0F) << set->name;
 }
 
 /// Scores of 3 and -3 under a cap of 3 are 3 tanh(1) and its negative. The weight of the first key
