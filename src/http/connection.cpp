@@ -41,7 +41,7 @@ Connection::Connection(Socket socket, std::shared_ptr<Shared> shared)
       buffer_(shared_->service.limits.head_bytes + kReadAhead) {}
 
 void Connection::close() {
-  is_closed_ = true;
+  leave_answering(State::closed);
   Error ignored;
   socket_.close(ignored);
   wake_.cancel();
@@ -56,7 +56,7 @@ asio::awaitable<void> Connection::serve() {
 asio::awaitable<bool> Connection::exchange() {
   Request request =
       co_await read_request(socket_, deadline_, buffer_, shared_->service, shared_->port);
-  if (request.is_gone || is_closed_) co_return false;
+  if (request.is_gone || state_ == State::closed) co_return false;
   const bool closes =
       request.ends_after || !request.is_whole || !shared_->service.limits.keeps_open;
   const auto outgoing = std::make_shared<Outgoing>([weak = weak_from_this()] {
@@ -97,12 +97,12 @@ void Connection::hand_over(Request request, const std::shared_ptr<Outgoing>& out
 /// Sends what `outgoing` gets until it has the last part. Whether all of it was sent.
 asio::awaitable<bool> Connection::send(Outgoing& outgoing) {
   for (;;) {
-    while (outgoing.is_empty() && !is_closed_) {
+    while (outgoing.is_empty() && state_ != State::closed) {
       Error ignored;
       wake_.expires_at(asio::steady_timer::time_point::max());
       co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     }
-    if (is_closed_ || outgoing.last() == Outgoing::Last::broken) co_return false;
+    if (state_ == State::closed || outgoing.last() == Outgoing::Last::broken) co_return false;
     const bool is_last = outgoing.last() == Outgoing::Last::yes;
     const std::vector<std::string> parts = outgoing.take();
     if (is_last) {
@@ -136,7 +136,7 @@ asio::awaitable<void> Connection::linger() {
 
 void Connection::leave_answering(State to) {
   if (state_ == State::answering) --shared_->waiting;
-  state_ = to;
+  if (state_ != State::closed) state_ = to;
 }
 
 }  // namespace rollcall::http

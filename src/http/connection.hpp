@@ -38,7 +38,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class State {
     asked,      ///< for its next request, or to take notice of the end
     answering,  ///< an exchange waits for its answer
-    sending     ///< the whole answer waits for the client to take it
+    sending,    ///< the whole answer waits for the client to take it
+    closed
   };
   State state() const { return state_; }
 
@@ -56,7 +57,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::steady_timer wake_;  ///< cancelled when there is something to send
   boost::beast::flat_buffer buffer_;
   State state_ = State::asked;
-  bool is_closed_ = false;
   bool was_left_ = false;  ///< the client had closed its side before the end of the answer
 };
 

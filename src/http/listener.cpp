@@ -80,14 +80,17 @@ asio::awaitable<void> Listener::accept_all(std::shared_ptr<Listener> self) {
                                  asio::redirect_error(asio::use_awaitable, error));
     if (!acceptor.is_open()) co_return;
     const int descriptor = error ? -1 : accepted(acceptor.native_handle());
-    const bool is_short = descriptor < 0 && errno != EAGAIN && errno != ECONNABORTED;
-    if (is_short || self->open_.size() >= shared->service.limits.connections) self->make_room();
+    // the client is gone already, or the wait ended too early
+    const bool is_nobody = !error && descriptor < 0 && (errno == EAGAIN || errno == ECONNABORTED);
+    if (is_nobody) continue;
+    if (descriptor < 0 || self->open_.size() >= shared->service.limits.connections)
+      self->make_room();
     if (descriptor >= 0) {
       Socket socket(shared->loop->context(), Tcp::v4(), descriptor);
       const auto place = self->open_.insert(
           self->open_.end(), std::make_shared<Connection>(std::move(socket), shared));
       shared->loop->spawn(keep(self, place));
-    } else {  // the client is gone or too many files are open; either may pass
+    } else {  // too many files are open, which may pass
       self->pause_.expires_after(std::chrono::milliseconds(20));
       co_await self->pause_.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }
