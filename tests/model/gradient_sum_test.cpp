@@ -20,7 +20,9 @@ namespace {
 
 using Outcome = GradientSum::Outcome;
 
-WeightLayout layout_of_two() { return {{{"a", {5}, 0, 5, false}, {"b", {3}, 16, 3, false}}, 32}; }
+WeightLayout layout_of_two() {
+  return {{{{0}, "a", {5}, 0, 5, false}, {{1}, "b", {3}, 16, 3, false}}, 32};
+}
 
 /// Ranks as threads of one process.
 class Ranks {
@@ -235,9 +237,9 @@ std::vector<Stepped> step_on(int nodes, int on_node, const WeightLayout& layout,
 TEST(GradientSum, SharedAmongRanksTheStepHasTheSameBits) {
   // cuts of four ranks fall inside the tensors
   constexpr std::int64_t kCount = 60'007, kMatrix = 300'000;
-  const WeightLayout layout{{{"a", {kMatrix}, 0, kMatrix, true},
-                             {"b", {kCount}, kMatrix, kCount, false},
-                             {"c", {kMatrix}, 360'016, kMatrix, true}},
+  const WeightLayout layout{{{{0}, "a", {kMatrix}, 0, kMatrix, true},
+                             {{1}, "b", {kCount}, kMatrix, kCount, false},
+                             {{2}, "c", {kMatrix}, 360'016, kMatrix, true}},
                             660'016};
   std::vector<std::vector<float>> micro_batches(5,
                                                 std::vector<float>(std::size_t(layout.size), 0.0F));
@@ -375,7 +377,7 @@ TEST(GradientSum, NonFiniteMicroBatchesAreReported) {
 }
 
 TEST(GradientSum, RefusesSharesThatCutABlockOfTheNorm) {
-  const WeightLayout layout{{{"a", {9000}, 0, 9000, true}}, 9008};
+  const WeightLayout layout{{{{0}, "a", {9000}, 0, 9000, true}}, 9008};
   Alone alone;
   AlignedArray<std::byte> memory(GradientSum::bytes(layout));
   const auto make = [&](const std::vector<std::int64_t>& begins) {

@@ -32,7 +32,8 @@ class LayoutBuilder {
   void add(const std::string& name, std::vector<std::int64_t> shape, bool decay) {
     std::int64_t count = 1;
     for (const std::int64_t extent : shape) count *= extent;
-    layout_->slices.push_back({name, std::move(shape), layout_->size, count, decay});
+    layout_->slices.push_back(
+        {{layout_->slices.size()}, name, std::move(shape), layout_->size, count, decay});
     layout_->size += (count + 15) / 16 * 16;  // every slice starts on a cache line
   }
   WeightLayout* layout_;
@@ -59,6 +60,12 @@ void add_layer(LayoutBuilder& add, const ModelConfig& c, std::int64_t layer) {
 
 }  // namespace
 
+std::int64_t WeightLayout::slice_of(TensorId tensor) const {
+  const std::uint64_t first = slices.empty() ? 0 : slices.front().tensor.value;
+  if (tensor.value < first || tensor.value - first >= slices.size()) return -1;
+  return std::int64_t(tensor.value - first);
+}
+
 WeightLayout weight_layout(const ModelConfig& config) {
   WeightLayout layout;
   LayoutBuilder add(layout);
@@ -70,6 +77,8 @@ WeightLayout weight_layout(const ModelConfig& config) {
     add.matrix("lm_head.weight", config.vocab_size, config.hidden_size, false);
   return layout;
 }
+
+WeightLayout trained_layout(const ModelConfig& config) { return weight_layout(config); }
 
 std::vector<float> initial_weights(const ModelConfig& config, std::uint64_t seed) {
   const WeightLayout layout = weight_layout(config);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/config/model_config.hpp"
+#include "model/tensors/spec.hpp"
 
 #include <cstdint>
 #include <span>
@@ -11,22 +12,31 @@
 
 namespace rollcall::model {
 
-/// One tensor: its Hugging Face name, its shape, and its elements [offset, offset + count) of the
-/// flat buffer.
+/// One tensor: its id, its Hugging Face name, its shape, and its elements [offset, offset + count)
+/// of the flat buffer.
 struct Slice {
+  TensorId tensor{};
   std::string name;
   std::vector<std::int64_t> shape;
   std::int64_t offset = 0, count = 0;
   bool decay = false;  ///< whether weight decay applies: to matrices except embeddings and head
 };
 
-/// The slices of a model. They are a pure function of the config, so order and offsets are the
-/// same on every rank. Offsets are multiples of 16 floats.
+/// The slices of a model, with consecutive ids. They are a pure function of the config, so order
+/// and offsets are the same on every rank. Offsets are multiples of 16 floats.
 struct WeightLayout {
   std::vector<Slice> slices;
   std::int64_t size = 0;  ///< floats in the buffer, padding included
+
+  /// The index of a tensor's slice, or -1 if this layout does not have the tensor. Takes the same
+  /// time for any number of tensors.
+  std::int64_t slice_of(TensorId tensor) const;
 };
+/// All tensors of a model, as files hold them.
 WeightLayout weight_layout(const ModelConfig& config);
+/// The tensors that train: those whose gradients are summed, which AdamW moves, and which ranks
+/// send to each other. They are all tensors of the model.
+WeightLayout trained_layout(const ModelConfig& config);
 
 /// Initial weights: Normal(0, initializer_range) for matrices, ones for norms and zeros for biases.
 /// Random numbers are addressed by (seed, tensor index, element).
