@@ -75,8 +75,8 @@ End of_the_host(const ModelConfig& config, int steps) {
       sum.start();
       for (std::size_t i = 0; i < all.micro_batches.size(); ++i) {
         runner.forward_backward(policy, all.micro_batches[i], 1.0, all.derivatives[i],
-                                [&](std::size_t s, std::int64_t first, std::span<const float> v) {
-                                  sum.add(s, first, v);
+                                [&](TensorId t, std::int64_t first, std::span<const float> v) {
+                                  sum.add(t, first, v);
                                 });
         sum.end_micro_batch();
       }

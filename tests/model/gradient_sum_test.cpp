@@ -333,7 +333,7 @@ TEST(GradientSum, PartsOfATensorAddUp) {
   for (Outcome outcome = Outcome::repeat; outcome == Outcome::repeat; outcome = sum.finish(alone)) {
     sum.start();
     // element 2 of the first tensor gets two parts
-    sum.add(0, 0, first), sum.add(0, 2, second), sum.add(1, 1, second);
+    sum.add({0}, 0, first), sum.add({0}, 2, second), sum.add({1}, 1, second);
     sum.end_micro_batch();
   }
   const auto values = sum.gradient().values;
@@ -341,7 +341,8 @@ TEST(GradientSum, PartsOfATensorAddUp) {
             (std::vector<float>{1.0F, -2.0F, 3.5F, 0.25F, 0.0F}));
   EXPECT_EQ(std::vector<float>(values.begin() + 16, values.begin() + 19),
             (std::vector<float>{0.0F, 0.5F, 0.25F}));
-  EXPECT_THROW(sum.add(0, 3, first), std::logic_error);
+  EXPECT_THROW(sum.add({0}, 3, first), std::logic_error);
+  EXPECT_THROW(sum.add({2}, 0, second), std::logic_error);  // no such tensor
 }
 
 TEST(GradientSum, APartOutsideTheWindowRepeatsTheWholeTensor) {
@@ -352,7 +353,7 @@ TEST(GradientSum, APartOutsideTheWindowRepeatsTheWholeTensor) {
   for (Outcome outcome = Outcome::repeat; outcome == Outcome::repeat;
        outcome = sum.finish(alone), ++repeats) {
     sum.start();
-    sum.add(0, 0, small), sum.add(0, 1, large);
+    sum.add({0}, 0, small), sum.add({0}, 1, large);
     sum.end_micro_batch();
   }
   EXPECT_EQ(repeats, 1);

@@ -90,14 +90,19 @@ inline ColumnGradient random_columns(std::size_t count, std::uint64_t seed) {
   return columns;
 }
 
+/// Where a tensor's elements begin in a layout.
+inline std::int64_t offset_of(const WeightLayout& layout, TensorId tensor) {
+  return layout.slices.at(std::size_t(layout.slice_of(tensor))).offset;
+}
+
 /// What the sink is given for the micro-batch, layout order.
 inline std::vector<float> gradient_of(const PolicyModel& policy, const MicroBatch& micro_batch,
                                       double temperature, const ColumnGradient& derivative,
                                       Columns* columns = nullptr) {
   const WeightLayout layout = weight_layout(policy.config());
   std::vector<float> gradient(std::size_t(layout.size), 0.0F);
-  const auto sink = [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
-    float* into = gradient.data() + layout.slices.at(slice).offset + first;
+  const auto sink = [&](TensorId tensor, std::int64_t first, std::span<const float> values) {
+    float* into = gradient.data() + offset_of(layout, tensor) + first;
     for (const float value : values) *into++ += value;
   };
   Columns seen = forward_backward(policy, micro_batch, temperature, derivative, sink);

@@ -47,7 +47,7 @@ void DeviceBackend::logits(const OnDevice& policy, const float* const* rows, std
           *normed = arena_.take<float>(count * width),
           *logits = arena_.take<float>(count * head.outputs);
     cuda::sum_rows(context(), rows + first, nullptr, count, width, gathered);
-    cuda::rms_norm(context(), gathered, count, width, policy.view.final_norm.weight,
+    cuda::rms_norm(context(), gathered, count, width, policy.view.final_norm.values,
                    norm_eps(policy.view), normed);
     cuda::product(context(), rounded_rows(normed, count, width), rows_of(head), head.bias,
                   head.slices, logits);
@@ -76,7 +76,7 @@ cuda::Rows16 DeviceBackend::rounded_rows(const float* x, std::int64_t n, std::in
 DeviceBackend::Rows DeviceBackend::rms_norm(Rows x, const Norm& norm) {
   const Rows y = take(x.width);
   // A product reads norms of whole rows, but never norms of single heads.
-  cuda::rms_norm(context(), x.values, n_ * (x.width / norm.width), norm.width, norm.weight,
+  cuda::rms_norm(context(), x.values, n_ * (x.width / norm.width), norm.width, norm.values,
                  norm_eps(policy_->view), y.values, x.width == norm.width ? rounding(y) : nullptr);
   return y;
 }

@@ -13,17 +13,15 @@ using device_sizes::kHeadOutputs, device_sizes::kWeightFloats;
 
 }  // namespace
 
-std::vector<SliceRange> backward_parts(const PolicyModel::Packed& policy) {
-  const auto one = [](std::int64_t slice) {
-    return SliceRange{std::size_t(slice), std::size_t(slice) + 1};
-  };
-  std::vector<SliceRange> parts{one(policy.head.weight_slice), one(policy.final_norm.slice)};
-  std::int64_t last = policy.final_norm.slice;
+std::vector<TensorRange> backward_parts(const PolicyModel::Packed& policy) {
+  const auto one = [](TensorId tensor) { return TensorRange{tensor, tensor}; };
+  std::vector<TensorRange> parts{one(policy.head.weight), one(policy.final_norm.weight)};
+  TensorId after = policy.final_norm.weight;
   for (auto layer = policy.layers.rbegin(); layer != policy.layers.rend(); ++layer) {
-    parts.push_back({std::size_t(layer->input_norm.slice), std::size_t(last)});
-    last = layer->input_norm.slice;
+    parts.push_back({layer->input_norm.weight, TensorId{after.value - 1}});
+    after = layer->input_norm.weight;
   }
-  parts.push_back(one(0));
+  parts.push_back(one(policy.embedding.tensor));
   return parts;
 }
 
@@ -74,7 +72,7 @@ void DeviceBackward::weights(const Linear& linear, std::int64_t first_output, co
         context(),
         {turned_dy.rows + first * cuda::stepped(turned_dy.columns), count, turned_dy.columns},
         turned_x, nullptr, 1, made);
-    gradients_->add(std::size_t(linear.weight_slice), (first_output + first) * linear.inputs, made,
+    gradients_->add(linear.weight, (first_output + first) * linear.inputs, made,
                     count * linear.inputs);
   }
   backend_->arena().give_back(mark);
@@ -98,10 +96,10 @@ float* DeviceBackward::linears(const float* x, std::span<const Through> all) {
   const cuda::Rows16 turned_x = turned(x, n_, width);
   for (const auto& [linear, dy] : all) {
     weights(linear, 0, dy, turned_x);
-    if (linear.bias == nullptr) continue;
+    if (!linear.has_bias()) continue;
     float* sum = take(1, linear.outputs);
     cuda::sum_columns(context(), dy, n_, linear.outputs, sum);
-    gradients_->add(std::size_t(linear.bias_slice), 0, sum, linear.outputs);
+    gradients_->add(linear.bias_id, 0, sum, linear.outputs);
   }
   float* const more = all.size() > 1 ? take(n_, width) : nullptr;
   for (const Through& through : all) {
@@ -117,10 +115,10 @@ void DeviceBackward::norm(const Norm& norm, const float* x, std::int64_t rows, c
                           float* dx, bool added) {
   const auto mark = backend_->arena().mark();
   float *dweight = zeros(1, norm.width), *made = added ? take(rows, norm.width) : dx;
-  cuda::rms_norm_backward(context(), x, rows, norm.width, norm.weight, norm_eps(*policy_), dy, made,
+  cuda::rms_norm_backward(context(), x, rows, norm.width, norm.values, norm_eps(*policy_), dy, made,
                           dweight);
   if (added) cuda::add(context(), made, rows * norm.width, dx);
-  gradients_->add(std::size_t(norm.slice), 0, dweight, norm.width);
+  gradients_->add(norm.weight, 0, dweight, norm.width);
   backend_->arena().give_back(mark);
 }
 
@@ -248,7 +246,7 @@ void DeviceBackward::embedding(std::span<const std::int32_t> tokens) {
                  device.upload(std::span<const std::int32_t>(begin)), std::int64_t(distinct.size()),
                  width, sums);
   gradients_->begin_part(policy_->layers.size() + 2);
-  gradients_->add_rows(distinct, sums, width);
+  gradients_->add_rows(policy_->embedding.tensor, distinct, sums, width);
   gradients_->end_part();
   backend_->arena().give_back(mark);
 }

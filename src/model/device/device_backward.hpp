@@ -8,13 +8,9 @@
 
 namespace rollcall::model {
 
-/// A part of a model: the slices [first, last) of the layout.
-struct SliceRange {
-  std::size_t first = 0, last = 0;
-};
-/// The parts in the order in which a backward pass comes to them: the head, the final norm, the
-/// blocks from the last to the first, and the embedding.
-std::vector<SliceRange> backward_parts(const PolicyModel::Packed& policy);
+/// The parts of a model in the order in which a backward pass comes to them: the head, the final
+/// norm, the blocks from the last to the first, and the embedding.
+std::vector<TensorRange> backward_parts(const PolicyModel::Packed& policy);
 
 /// Receives the gradients of a micro-batch in device memory. It must queue the work that reads them
 /// before it returns.
@@ -25,11 +21,11 @@ class DeviceGradients {
   // every part once.
   virtual void begin_part(std::size_t part) = 0;
   virtual void end_part() = 0;
-  /// The gradient of a slice of the layout from its element `first` on.
-  virtual void add(std::size_t slice, std::int64_t first, const float* values,
+  /// The gradient of a tensor from its element `first` on.
+  virtual void add(TensorId tensor, std::int64_t first, const float* values,
                    std::int64_t count) = 0;
-  /// The gradient of the embedding, slice 0: a row [tokens, width] for each token.
-  virtual void add_rows(std::span<const std::int32_t> tokens, const float* rows,
+  /// The gradient of the embedding `tensor`: a row [tokens, width] for each token.
+  virtual void add_rows(TensorId tensor, std::span<const std::int32_t> tokens, const float* rows,
                         std::int64_t width) = 0;
 };
 

@@ -21,15 +21,14 @@ class Fetched final : public DeviceGradients {
   Fetched(Device& device, const GradientSink& sink) : device_(&device), sink_(&sink) {}
   void begin_part(std::size_t) override {}
   void end_part() override {}
-  void add(std::size_t slice, std::int64_t first, const float* values,
-           std::int64_t count) override {
-    (*sink_)(slice, first, fetch(values, count));
+  void add(TensorId tensor, std::int64_t first, const float* values, std::int64_t count) override {
+    (*sink_)(tensor, first, fetch(values, count));
   }
-  void add_rows(std::span<const std::int32_t> tokens, const float* rows,
+  void add_rows(TensorId tensor, std::span<const std::int32_t> tokens, const float* rows,
                 std::int64_t width) override {
     const auto all = fetch(rows, std::int64_t(tokens.size()) * width);
     for (std::size_t i = 0; i < tokens.size(); ++i)
-      (*sink_)(0, tokens[i] * width, all.subspan(i * std::size_t(width), std::size_t(width)));
+      (*sink_)(tensor, tokens[i] * width, all.subspan(i * std::size_t(width), std::size_t(width)));
   }
 
  private:

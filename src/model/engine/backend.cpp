@@ -144,7 +144,7 @@ void Backend::normalise(const float* x, std::int64_t n, const Norm& norm, float*
   team_->share(n, kLeastElements / norm.width + 1, 1,
                [&](int member, std::int64_t first, std::int64_t last) {
                  policy_->kernels->rms_norm(context(member), x + first * norm.width, last - first,
-                                            norm.width, norm.weight, norm_eps(*policy_),
+                                            norm.width, norm.values, norm_eps(*policy_),
                                             y + first * norm.width);
                });
 }

@@ -17,17 +17,18 @@ namespace rollcall::model {
 /// weights has no row-major form.
 struct Linear {
   std::int64_t outputs = 0, inputs = 0;
-  std::int64_t weight_slice = -1, bias_slice = -1;  ///< index in the layout; -1: no bias
-  const float* weight = nullptr;
-  const void* panels = nullptr;
+  TensorId weight = kNoTensor, bias_id = kNoTensor;
   int slices = 1;  ///< parts of the inputs that bf16_sliced8 sums separately; 8 for o and down
-  const float* bias = nullptr;
+  const float *weight_rows = nullptr, *bias = nullptr;
+  const void* panels = nullptr;
+
+  bool has_bias() const { return bias_id != kNoTensor; }
 };
 
 struct Norm {
   std::int64_t width = 0;
-  std::int64_t slice = -1;
-  const float* weight = nullptr;
+  TensorId weight = kNoTensor;
+  const float* values = nullptr;
 };
 
 struct Layer {
@@ -39,6 +40,7 @@ struct Layer {
 /// The embedding [V, hidden]. Its rows are in the weights, or in a copy with the type of the files
 /// that it came from.
 struct Embedding {
+  TensorId tensor = kNoTensor;
   const float* weights = nullptr;
   AlignedArray<std::uint16_t> halves;  ///< bf16; empty if `weights` is set
   AlignedFloats floats;
@@ -76,8 +78,8 @@ struct PolicyModel::Packed {
   std::shared_ptr<const RotaryTable> rotary;
   std::vector<Layer> layers;
   Norm final_norm;
-  Linear head;            ///< has the embedding's slice when the embeddings are tied
-  Embedding embedding;    ///< slice 0
+  Linear head;  ///< has the embedding's tensor when the embeddings are tied
+  Embedding embedding;
   AlignedFloats vectors;  ///< norms and biases, if `weights` is null
   std::vector<PackedPart> parts;
   std::vector<std::int64_t> cuts;     ///< [parts + 1] offsets in the layout

@@ -40,12 +40,12 @@ class Packer {
   void run() {
     const ModelConfig& c = packed_->config;
     if (source_ != nullptr) read_vectors();
-    const std::int64_t embedding = next("model.embed_tokens.weight");
+    const Slice& embedding = next("model.embed_tokens.weight");
     for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer)
       packed_->layers.push_back(read_layer());
     packed_->final_norm = norm("model.norm.weight");
     packed_->head = c.tie_word_embeddings ? linear_at(embedding) : linear("lm_head", false);
-    take_embedding(std::size_t(embedding));
+    take_embedding(embedding);
     cut();
   }
   void pack_parts(std::span<const std::size_t> parts) {
@@ -64,29 +64,26 @@ class Packer {
   void pack(const PackedPart& part) const {
     if (part.linear == nullptr) return;
     const std::int64_t inputs = part.linear->inputs, first = part.first * inputs;
-    const auto slice = std::size_t(part.linear->weight_slice),
-               count = std::size_t(part.rows * inputs);
+    const TensorId tensor = part.linear->weight;
+    const auto count = std::size_t(part.rows * inputs);
     const kernels::KernelSet& kernels = *packed_->kernels;
     if (source_ == nullptr)
-      return kernels.pack(part.linear->weight + first, part.rows, inputs, part.panels);
-    if (source_->is_bf16(slice)) {
+      return kernels.pack(part.linear->weight_rows + first, part.rows, inputs, part.panels);
+    if (source_->is_bf16(tensor)) {
       std::vector<std::uint16_t> rows(count);
-      source_->read(slice, first, rows);
+      source_->read(tensor, first, rows);
       return kernels.pack_halves(rows.data(), part.rows, inputs, part.panels);
     }
     std::vector<float> rows(count);
-    source_->read(slice, first, rows);
+    source_->read(tensor, first, rows);
     kernels.pack(rows.data(), part.rows, inputs, part.panels);
   }
 
  private:
-  const Slice& slice_at(std::int64_t slice) const {
-    return packed_->layout.slices[std::size_t(slice)];
-  }
-  std::int64_t next(std::string_view suffix) {
-    expect(packed_->layout.slices.at(std::size_t(position_)).name.ends_with(suffix),
-           "the layout's order is the packer's");
-    return position_++;
+  const Slice& next(std::string_view suffix) {
+    const Slice& slice = packed_->layout.slices.at(position_++);
+    expect(slice.name.ends_with(suffix), "the layout's order is the packer's");
+    return slice;
   }
   /// Reads norms and biases, one after another.
   void read_vectors() {
@@ -95,35 +92,33 @@ class Packer {
       size += slice.shape.size() == 1 ? std::size_t(slice.count) : 0;
     packed_->vectors = AlignedFloats(size);
     float* into = packed_->vectors.data();
-    for (std::size_t s = 0; s < packed_->layout.slices.size(); ++s) {
-      const Slice& slice = packed_->layout.slices[s];
+    for (const Slice& slice : packed_->layout.slices) {
       if (slice.shape.size() != 1) continue;
-      source_->read(s, 0, std::span(into, std::size_t(slice.count)));
-      vectors_[std::int64_t(s)] = into;
+      source_->read(slice.tensor, 0, std::span(into, std::size_t(slice.count)));
+      vectors_[slice.tensor] = into;
       into += slice.count;
     }
   }
-  const float* weights_of(std::int64_t slice) const {
-    if (source_ == nullptr) return packed_->weights->data() + slice_at(slice).offset;
-    const auto found = vectors_.find(slice);
+  const float* weights_of(const Slice& slice) const {
+    if (source_ == nullptr) return packed_->weights->data() + slice.offset;
+    const auto found = vectors_.find(slice.tensor);
     return found == vectors_.end() ? nullptr : found->second;
   }
   Norm norm(std::string_view suffix) {
-    const std::int64_t slice = next(suffix);
-    return {slice_at(slice).count, slice, weights_of(slice)};
+    const Slice& slice = next(suffix);
+    return {slice.count, slice.tensor, weights_of(slice)};
   }
-  Linear linear_at(std::int64_t slice) const {
-    const auto& shape = slice_at(slice).shape;
-    return {.outputs = shape.at(0),
-            .inputs = shape.at(1),
-            .weight_slice = slice,
-            .weight = weights_of(slice)};
+  Linear linear_at(const Slice& slice) const {
+    Linear made;
+    made.outputs = slice.shape.at(0), made.inputs = slice.shape.at(1);
+    made.weight = slice.tensor, made.weight_rows = weights_of(slice);
+    return made;
   }
   Linear linear(std::string_view module, bool bias) {
     Linear made = linear_at(next(std::string(module) + ".weight"));
     if (!bias) return made;
-    made.bias_slice = next(std::string(module) + ".bias");
-    made.bias = weights_of(made.bias_slice);
+    const Slice& bias_slice = next(std::string(module) + ".bias");
+    made.bias_id = bias_slice.tensor, made.bias = weights_of(bias_slice);
     return made;
   }
   Layer read_layer() {
@@ -146,21 +141,23 @@ class Packer {
     layer.down.slices = 8;
     return layer;
   }
-  void take_embedding(std::size_t slice) {
+  void take_embedding(const Slice& slice) {
     Embedding& embedding = packed_->embedding;
-    const auto count = std::size_t(packed_->layout.slices[slice].count);
-    embedding.width = packed_->config.hidden_size;
+    const auto count = std::size_t(slice.count);
+    embedding.tensor = slice.tensor, embedding.width = packed_->config.hidden_size;
     if (source_ == nullptr) {
-      embedding.weights = weights_of(std::int64_t(slice));
-    } else if (source_->is_bf16(slice)) {
+      embedding.weights = weights_of(slice);
+    } else if (source_->is_bf16(slice.tensor)) {
       embedding.halves = AlignedArray<std::uint16_t>(count);
       in_parts(count, [&](std::size_t first, std::size_t size) {
-        source_->read(slice, std::int64_t(first), embedding.halves.span().subspan(first, size));
+        source_->read(slice.tensor, std::int64_t(first),
+                      embedding.halves.span().subspan(first, size));
       });
     } else {
       embedding.floats = AlignedFloats(count);
       in_parts(count, [&](std::size_t first, std::size_t size) {
-        source_->read(slice, std::int64_t(first), embedding.floats.span().subspan(first, size));
+        source_->read(slice.tensor, std::int64_t(first),
+                      embedding.floats.span().subspan(first, size));
       });
       embedding.weights = embedding.floats.data();
     }
@@ -169,24 +166,23 @@ class Packer {
   static constexpr std::int64_t kPartElements = std::int64_t(1) << 18;
   /// Gives every matrix its place in the panels, and cuts the layout into parts.
   void cut() {
-    std::map<std::int64_t, Linear*> linears;  // by the slice of their weights
+    std::map<TensorId, Linear*> linears;  // by their weights
     for (Layer& layer : packed_->layers) {
       for (Linear* linear :
            {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
-        linears[linear->weight_slice] = linear;
+        linears[linear->weight] = linear;
     }
-    linears[packed_->head.weight_slice] = &packed_->head;
+    linears[packed_->head.weight] = &packed_->head;
     const kernels::KernelSet& kernels = *packed_->kernels;
     std::int64_t size = 0;
-    for (const auto& [slice, linear] : linears)
+    for (const auto& [tensor, linear] : linears)
       size += aligned_bytes(kernels, linear->outputs, linear->inputs);
     if (packed_->panels.size() == 0) packed_->panels = AlignedArray<std::byte>(std::size_t(size));
     expect(std::int64_t(packed_->panels.size()) == size,
            "panels have the size of all packed matrices");
     std::byte* panels = packed_->panels.data();
-    for (std::size_t s = 0; s < packed_->layout.slices.size(); ++s) {
-      const Slice& slice = packed_->layout.slices[s];
-      const auto found = linears.find(std::int64_t(s));
+    for (const Slice& slice : packed_->layout.slices) {
+      const auto found = linears.find(slice.tensor);
       if (found == linears.end()) {
         add_parts(slice.offset, slice.count, kPartElements,
                   [](std::int64_t, std::int64_t) { return PackedPart{}; });
@@ -229,8 +225,8 @@ class Packer {
   PolicyModel::Packed* packed_;
   const WeightSource* source_;
   Threads threads_;
-  std::map<std::int64_t, const float*> vectors_;  ///< norms and biases, by their slice
-  std::int64_t position_ = 0;
+  std::map<TensorId, const float*> vectors_;  ///< norms and biases
+  std::size_t position_ = 0;
 };
 
 std::unique_ptr<PolicyModel::Packed> new_packed(const ModelConfig& config, PolicyVersion version,

@@ -3,10 +3,20 @@
 
 #include "base/numbers/id.hpp"
 
+#include <cstdint>
+#include <limits>
+
 namespace rollcall::model {
 
 /// The place of a tensor in its model's table, in layout order from 0 on. It stays the same when a
 /// layout has only some of the model's tensors.
 using TensorId = Id<struct TensorTag>;
+/// The id of a tensor that a model does not have, for example of an absent bias.
+inline constexpr TensorId kNoTensor{std::numeric_limits<std::uint64_t>::max()};
+
+/// Tensors with consecutive ids, from the first one to the last one. Both belong to it.
+struct TensorRange {
+  TensorId first{}, last{};
+};
 
 }  // namespace rollcall::model

@@ -104,19 +104,19 @@ void Backward::weights(const Linear& linear, std::int64_t first_output, std::int
     const kernels::Product product{packed_x, linear.inputs, nullptr, made};
     policy_->kernels->linear(backend_->context(member), turned, count, rows, &product, 1, 1, 0,
                              kernels::panels_of(linear.inputs));
-    (*sink_)(std::size_t(linear.weight_slice), (first_output + first) * linear.inputs,
+    (*sink_)(linear.weight, (first_output + first) * linear.inputs,
              {made, std::size_t(count * linear.inputs)});
   });
 }
 
 void Backward::bias(const Linear& linear, const float* dy) {
-  if (linear.bias == nullptr) return;
+  if (!linear.has_bias()) return;
   const std::int64_t mark = scratch_->used();
   float* sum = take(1, linear.outputs);
   std::fill_n(sum, linear.outputs, 0.0F);
   for (std::int64_t row = 0; row < n_; ++row)
     for (std::int64_t o = 0; o < linear.outputs; ++o) sum[o] += dy[row * linear.outputs + o];
-  (*sink_)(std::size_t(linear.bias_slice), 0, {sum, std::size_t(linear.outputs)});
+  (*sink_)(linear.bias_id, 0, {sum, std::size_t(linear.outputs)});
   scratch_->give_back(mark);
 }
 
@@ -126,8 +126,8 @@ void Backward::inputs(const Linear& linear, const float* dy, std::int64_t rows, 
   void* turned = take_bytes(kernels.packed_bytes(linear.inputs, linear.outputs));
   team_->share(kernels::panels_of(linear.inputs), kLeast / (linear.outputs * kernels::kPanel) + 1,
                1, [&](int, std::int64_t begin, std::int64_t end) {
-                 kernels.pack_transposed(linear.weight, linear.outputs, linear.inputs, begin, end,
-                                         turned);
+                 kernels.pack_transposed(linear.weight_rows, linear.outputs, linear.inputs, begin,
+                                         end, turned);
                });
   Linear back;
   back.outputs = linear.inputs, back.inputs = linear.outputs, back.panels = turned;
@@ -171,14 +171,14 @@ void Backward::norm(const Norm& norm, const float* x, std::int64_t rows, const f
       const std::int64_t some = std::min(kOutputs, count - row), from = at + row * width;
       float* to = added ? into : into + row * width;
       policy_->kernels->rms_norm_backward(backend_->context(member), x + from, some, width,
-                                          norm.weight, norm_eps(*policy_), dy + from, to, sum);
+                                          norm.values, norm_eps(*policy_), dy + from, to, sum);
       if (added)
         for (std::int64_t i = 0; i < some * width; ++i) dx[from + i] += to[i];
     }
   });
   for (std::int64_t p = 1; p < parts; ++p)
     for (std::int64_t i = 0; i < width; ++i) sums[i] += sums[p * width + i];
-  (*sink_)(std::size_t(norm.slice), 0, {sums, std::size_t(width)});
+  (*sink_)(norm.weight, 0, {sums, std::size_t(width)});
   scratch_->give_back(mark);
 }
 
@@ -220,7 +220,7 @@ void Backward::states(const Predictions& predictions, double temperature,
     Linear block = head;
     block.outputs = std::min(kHeadOutputs, head.outputs - first);
     block.panels = static_cast<const std::byte*>(head.panels) + kernels.packed_bytes(first, width);
-    if (head.weight != nullptr) block.weight = head.weight + first * width;
+    if (head.weight_rows != nullptr) block.weight_rows = head.weight_rows + first * width;
     if (predictions.logits == nullptr) backend_->product(predictions.normed, m, block, z);
     std::transform(predictions.targets.begin(), predictions.targets.end(), targets.begin(),
                    [&](std::int32_t target) { return std::int32_t(target - first); });
@@ -399,18 +399,18 @@ void Backward::embedding(std::span<const std::int32_t> tokens) {
     if (i == 0 || tokens[std::size_t(order[i])] != tokens[std::size_t(order[i - 1])])
       group_offsets.push_back(i);
   group_offsets.push_back(order.size());
-  team_->share(
-      std::int64_t(group_offsets.size()) - 1, kLeast / width + 1, 1,
-      [&](int member, std::int64_t first, std::int64_t last) {
-        float* sum = made_[std::size_t(member)];
-        for (std::int64_t t = first; t < last; ++t) {
-          const std::size_t begin = group_offsets[std::size_t(t)];
-          std::copy_n(dx_ + order[begin] * width, width, sum);
-          for (std::size_t i = begin + 1; i < group_offsets[std::size_t(t) + 1]; ++i)
-            for (std::int64_t c = 0; c < width; ++c) sum[c] += dx_[order[i] * width + c];
-          (*sink_)(0, tokens[std::size_t(order[begin])] * width, {sum, std::size_t(width)});
-        }
-      });
+  team_->share(std::int64_t(group_offsets.size()) - 1, kLeast / width + 1, 1,
+               [&](int member, std::int64_t first, std::int64_t last) {
+                 float* sum = made_[std::size_t(member)];
+                 for (std::int64_t t = first; t < last; ++t) {
+                   const std::size_t begin = group_offsets[std::size_t(t)];
+                   std::copy_n(dx_ + order[begin] * width, width, sum);
+                   for (std::size_t i = begin + 1; i < group_offsets[std::size_t(t) + 1]; ++i)
+                     for (std::int64_t c = 0; c < width; ++c) sum[c] += dx_[order[i] * width + c];
+                   (*sink_)(policy_->embedding.tensor, tokens[std::size_t(order[begin])] * width,
+                            {sum, std::size_t(width)});
+                 }
+               });
 }
 
 }  // namespace rollcall::model
