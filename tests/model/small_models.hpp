@@ -51,10 +51,9 @@ inline std::vector<const kernels::KernelSet*> kernel_sets(const char* numerics) 
 inline std::vector<float> random_weights(const ModelConfig& config, std::uint64_t seed) {
   const WeightLayout layout = weight_layout(config);
   std::vector<float> weights(std::size_t(layout.size), 0.0F);
-  for (std::size_t t = 0; t < layout.slices.size(); ++t) {
-    const Slice& slice = layout.slices[t];
-    const RandomStream stream(seed, RandomPurpose::test, 0, t);
-    const double centre = slice.name.ends_with("norm.weight") ? 1.0 : 0.0;
+  for (const Slice& slice : layout.slices) {
+    const RandomStream stream(seed, RandomPurpose::test, 0, slice.tensor.value);
+    const double centre = slice.initial == Initial::ones ? 1.0 : 0.0;
     for (std::int64_t i = 0; i < slice.count; ++i)
       weights[std::size_t(slice.offset + i)] =
           float(centre + 0.25 * stream.normal(std::uint64_t(i)));

@@ -1,4 +1,4 @@
-// What identifies a tensor of a model.
+// What identifies a tensor of a model, and how its values begin.
 #pragma once
 
 #include "base/numbers/id.hpp"
@@ -18,5 +18,8 @@ inline constexpr TensorId kNoTensor{std::numeric_limits<std::uint64_t>::max()};
 struct TensorRange {
   TensorId first{}, last{};
 };
+
+/// The values of a tensor in a new model: drawn from Normal(0, initializer_range), zeros or ones.
+enum class Initial { normal, zeros, ones };
 
 }  // namespace rollcall::model

@@ -20,6 +20,7 @@ struct Slice {
   std::vector<std::int64_t> shape;
   std::int64_t offset = 0, count = 0;
   bool decay = false;  ///< whether weight decay applies: to matrices except embeddings and head
+  Initial initial = Initial::normal;
 };
 
 /// The slices of a model, with consecutive ids. They are a pure function of the config, so order
@@ -38,8 +39,8 @@ WeightLayout weight_layout(const ModelConfig& config);
 /// send to each other. They are all tensors of the model.
 WeightLayout trained_layout(const ModelConfig& config);
 
-/// Initial weights: Normal(0, initializer_range) for matrices, ones for norms and zeros for biases.
-/// Random numbers are addressed by (seed, tensor index, element).
+/// Initial weights, each tensor as its slice says: random matrices, ones for norms and zeros for
+/// biases. Random numbers are addressed by (seed, tensor id, element).
 std::vector<float> initial_weights(const ModelConfig& config, std::uint64_t seed);
 
 /// SHA-256 over names, shapes and little-endian fp32 bytes in layout order. Logs and results call
