@@ -18,8 +18,8 @@ std::vector<TensorRange> backward_parts(const PolicyModel::Packed& policy) {
   std::vector<TensorRange> parts{one(policy.head.weight), one(policy.final_norm.weight)};
   TensorId after = policy.final_norm.weight;
   for (auto layer = policy.layers.rbegin(); layer != policy.layers.rend(); ++layer) {
-    parts.push_back({layer->input_norm.weight, TensorId{after.value - 1}});
-    after = layer->input_norm.weight;
+    parts.push_back({layer->attention_in.weight, TensorId{after.value - 1}});
+    after = layer->attention_in.weight;
   }
   parts.push_back(one(policy.embedding.tensor));
   return parts;
@@ -194,31 +194,35 @@ DeviceBackward::Heads DeviceBackward::attention(const BlockRows<Rows>& rows, con
 void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
   const Layer& layer = policy_->layers[i];
   const auto mark = backend_->arena().mark();
-  const std::int64_t inner = layer.gate.outputs, dim = policy_->config.head_dim;
+  const std::int64_t inner = layer.mlp.gate.outputs, dim = layer.attention.q_norm.width;
 
   gradients_->begin_part(policy_->layers.size() + 1 - i);
-  const float* dactivated = linears(rows.activated.values, std::array{Through{layer.down, dx_}});
+  const float* dactivated =
+      linears(rows.activated.values, std::array{Through{layer.mlp.down, dx_}});
   float *dgate = take(n_, inner), *dup = take(n_, inner);
   cuda::swiglu_backward(context(), rows.gate.values, rows.up.values, n_, inner, dactivated, dgate,
                         dup);
-  const float* dnormed = linears(rows.middle_normed.values,
-                                 std::array{Through{layer.gate, dgate}, Through{layer.up, dup}});
-  norm(layer.post_attention_norm, rows.middle.values, n_, dnormed, dx_, true);
+  const float* dnormed =
+      linears(rows.middle_normed.values,
+              std::array{Through{layer.mlp.gate, dgate}, Through{layer.mlp.up, dup}});
+  norm(layer.mlp_in, rows.middle.values, n_, dnormed, dx_, true);
   backend_->arena().give_back(mark);
 
-  const float* dattended = linears(rows.attended.values, std::array{Through{layer.o, dx_}});
+  const float* dattended =
+      linears(rows.attended.values, std::array{Through{layer.attention.o, dx_}});
   Heads d = attention(rows, dattended);
   if (has_rope(policy_->config, std::int64_t(i)))
     backend_->rope({d.q, rows.q.width}, -1), backend_->rope({d.k, rows.k.width}, -1);
-  if (policy_->config.qk_norm) {
+  if (layer.attention.q_norm) {
     float *q = take(n_, rows.q.width), *k = take(n_, rows.k.width);
-    norm(layer.q_norm, rows.q_plain.values, n_ * (rows.q.width / dim), d.q, q, false);
-    norm(layer.k_norm, rows.k_plain.values, n_ * (rows.k.width / dim), d.k, k, false);
+    norm(layer.attention.q_norm, rows.q_plain.values, n_ * (rows.q.width / dim), d.q, q, false);
+    norm(layer.attention.k_norm, rows.k_plain.values, n_ * (rows.k.width / dim), d.k, k, false);
     d.q = q, d.k = k;
   }
-  dnormed = linears(rows.normed.values, std::array{Through{layer.q, d.q}, Through{layer.k, d.k},
-                                                   Through{layer.v, d.v}});
-  norm(layer.input_norm, rows.x.values, n_, dnormed, dx_, true);
+  dnormed = linears(rows.normed.values,
+                    std::array{Through{layer.attention.q, d.q}, Through{layer.attention.k, d.k},
+                               Through{layer.attention.v, d.v}});
+  norm(layer.attention_in, rows.x.values, n_, dnormed, dx_, true);
   gradients_->end_part();
   backend_->arena().give_back(mark);
 }

@@ -15,38 +15,8 @@ namespace cuda = kernels::cuda;
 /// Floats of the embedding that are copied at a time.
 constexpr std::int64_t kTableFloats = std::int64_t(1) << 20;
 
-/// Visits the fp32 vectors of a policy in a fixed order, each with its length and its tensor.
-template <class Visit>
-void each_vector(PolicyModel::Packed& view, const Visit& visit) {
-  const auto norm = [&](Norm& n) {
-    if (n.values != nullptr) visit(n.values, n.width, n.weight);
-  };
-  for (Layer& layer : view.layers) {
-    for (Norm* n : {&layer.input_norm, &layer.post_attention_norm, &layer.q_norm, &layer.k_norm})
-      norm(*n);
-    for (Linear* linear :
-         {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
-      if (linear->has_bias()) visit(linear->bias, linear->outputs, linear->bias_id);
-  }
-  norm(view.final_norm);
-}
-
-template <class Visit>
-void each_linear(PolicyModel::Packed& view, const Visit& visit) {
-  for (Layer& layer : view.layers)
-    for (Linear* linear :
-         {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
-      visit(*linear);
-  visit(view.head);
-}
-
 /// The length of a vector, rounded up so that the next one begins at a multiple of 16 bytes.
 std::int64_t padded(std::int64_t floats) { return (floats + 3) / 4 * 4; }
-
-void copy_parts(PolicyModel::Packed& view, const PolicyModel::Packed& host) {
-  view.layers = host.layers, view.final_norm = host.final_norm, view.head = host.head;
-  view.embedding.tensor = host.embedding.tensor;
-}
 
 }  // namespace
 
@@ -55,7 +25,8 @@ OnDevice::OnDevice(Device& device, const PolicyModel::Packed& host)
       memory_(cuda::device_memory(std::size_t(bytes_.changing()), device_items::kWeights)),
       rotary_(cuda::device_memory(std::size_t(bytes_.angles), device_items::kWeights)) {
   view.config = host.config, view.kernels = host.kernels;
-  copy_parts(view, host);
+  view.layers = host.layers, view.final_norm = host.final_norm, view.head = host.head;
+  view.embedding.tensor = host.embedding.tensor;
   cuda::fill_zeros(device.context(), memory_.get(), std::size_t(bytes_.changing()));
   place(device, host);
   copy(device, host);
@@ -89,9 +60,7 @@ void OnDevice::copy(Device& device, const PolicyModel::Packed& host) {
   kernels::ExecutionContext& context = device.context();
   cuda::copy_to_device(context, memory_.get(), host.panels.data(), host.panels.size());
   std::vector<float> floats;
-  PolicyModel::Packed parts;
-  copy_parts(parts, host);
-  each_vector(parts, [&](const float*& vector, std::int64_t count, TensorId) {
+  each_vector(host, [&](const float* vector, std::int64_t count, TensorId) {
     floats.insert(floats.end(), vector, vector + count);
     floats.resize(floats.size() + std::size_t(padded(count) - count));
   });

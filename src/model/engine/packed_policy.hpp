@@ -1,6 +1,7 @@
 // Private to the model: the weights of a policy as the engines read them.
 #pragma once
 
+#include "model/block/modules.hpp"
 #include "model/engine/policy.hpp"
 #include "model/support/aligned_floats.hpp"
 
@@ -11,31 +12,6 @@
 #include <vector>
 
 namespace rollcall::model {
-
-/// A matrix W [outputs, inputs] with its bias. It exists in two forms: as packed panels for the
-/// forward kernels, and row-major for the products of the backward pass. A policy without trained
-/// weights has no row-major form.
-struct Linear {
-  std::int64_t outputs = 0, inputs = 0;
-  TensorId weight = kNoTensor, bias_id = kNoTensor;
-  int slices = 1;  ///< parts of the inputs that bf16_sliced8 sums separately; 8 for o and down
-  const float *weight_rows = nullptr, *bias = nullptr;
-  const void* panels = nullptr;
-
-  bool has_bias() const { return bias_id != kNoTensor; }
-};
-
-struct Norm {
-  std::int64_t width = 0;
-  TensorId weight = kNoTensor;
-  const float* values = nullptr;
-};
-
-struct Layer {
-  Norm input_norm, post_attention_norm;
-  Norm q_norm, k_norm;  ///< norms over each head, only with config.qk_norm
-  Linear q, k, v, o, gate, up, down;
-};
 
 /// The embedding [V, hidden]. Its rows are in the weights, or in a copy with the type of the files
 /// that it came from.

@@ -2,12 +2,13 @@
 #include "model/engine/packed_policy.hpp"
 
 #include "base/errors/error.hpp"
+#include "model/block/shape.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <string_view>
+#include <utility>
 
 namespace rollcall::model {
 namespace {
@@ -30,7 +31,7 @@ std::int64_t aligned_bytes(const kernels::KernelSet& kernels, std::int64_t outpu
   return (kernels.packed_bytes(outputs, inputs) + 63) / 64 * 64;
 }
 
-/// Goes through the layout in order, points the parts of the model to their slices, and packs them.
+/// Points the modules of the model to their weights, and packs them.
 class Packer {
  public:
   /// `source`: where weights are read from if packed.weights is null; otherwise nullptr.
@@ -38,14 +39,13 @@ class Packer {
       : packed_(&packed), source_(source), threads_(std::move(threads)) {}
 
   void run() {
-    const ModelConfig& c = packed_->config;
-    if (source_ != nullptr) read_vectors();
-    const Slice& embedding = next("model.embed_tokens.weight");
-    for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer)
-      packed_->layers.push_back(read_layer());
-    packed_->final_norm = norm("model.norm.weight");
-    packed_->head = c.tie_word_embeddings ? linear_at(embedding) : linear("lm_head", false);
-    take_embedding(embedding);
+    ModelShape shape = model_shape(packed_->config);
+    packed_->layers = std::move(shape.layers);
+    packed_->final_norm = shape.final_norm;
+    packed_->head = shape.head;
+    if (source_ == nullptr) bind();
+    else read_vectors();
+    take_embedding(slice_of(shape.embedding));
     cut();
   }
   void pack_parts(std::span<const std::size_t> parts) {
@@ -80,73 +80,37 @@ class Packer {
   }
 
  private:
-  const Slice& next(std::string_view suffix) {
-    const Slice& slice = packed_->layout.slices.at(position_++);
-    expect(slice.name.ends_with(suffix), "the layout's order is the packer's");
-    return slice;
+  const Slice& slice_of(TensorId tensor) const {
+    return packed_->layout.slices.at(std::size_t(packed_->layout.slice_of(tensor)));
   }
-  /// Reads norms and biases, one after another.
+  /// Points the modules to the weights in memory.
+  void bind() {
+    const auto values_of = [&](TensorId tensor) {
+      return packed_->weights->data() + slice_of(tensor).offset;
+    };
+    each_linear(*packed_, [&](Linear& linear) { linear.weight_rows = values_of(linear.weight); });
+    each_vector(*packed_, [&](const float*& values, std::int64_t, TensorId tensor) {
+      values = values_of(tensor);
+    });
+  }
+  /// Reads norms and biases, one after another, and points the modules to them.
   void read_vectors() {
-    std::size_t size = 0;
-    for (const Slice& slice : packed_->layout.slices)
-      size += slice.shape.size() == 1 ? std::size_t(slice.count) : 0;
-    packed_->vectors = AlignedFloats(size);
+    std::int64_t size = 0;
+    each_vector(*packed_, [&](const float*, std::int64_t length, TensorId) { size += length; });
+    packed_->vectors = AlignedFloats(std::size_t(size));
     float* into = packed_->vectors.data();
-    for (const Slice& slice : packed_->layout.slices) {
-      if (slice.shape.size() != 1) continue;
-      source_->read(slice.tensor, 0, std::span(into, std::size_t(slice.count)));
-      vectors_[slice.tensor] = into;
-      into += slice.count;
-    }
-  }
-  const float* weights_of(const Slice& slice) const {
-    if (source_ == nullptr) return packed_->weights->data() + slice.offset;
-    const auto found = vectors_.find(slice.tensor);
-    return found == vectors_.end() ? nullptr : found->second;
-  }
-  Norm norm(std::string_view suffix) {
-    const Slice& slice = next(suffix);
-    return {slice.count, slice.tensor, weights_of(slice)};
-  }
-  Linear linear_at(const Slice& slice) const {
-    Linear made;
-    made.outputs = slice.shape.at(0), made.inputs = slice.shape.at(1);
-    made.weight = slice.tensor, made.weight_rows = weights_of(slice);
-    return made;
-  }
-  Linear linear(std::string_view module, bool bias) {
-    Linear made = linear_at(next(std::string(module) + ".weight"));
-    if (!bias) return made;
-    const Slice& bias_slice = next(std::string(module) + ".bias");
-    made.bias_id = bias_slice.tensor, made.bias = weights_of(bias_slice);
-    return made;
-  }
-  Layer read_layer() {
-    const ModelConfig& c = packed_->config;
-    Layer layer;
-    layer.input_norm = norm("input_layernorm.weight");
-    layer.q = linear("q_proj", c.attention_bias);
-    layer.k = linear("k_proj", c.attention_bias);
-    layer.v = linear("v_proj", c.attention_bias);
-    layer.o = linear("o_proj", c.output_bias);
-    layer.o.slices = 8;
-    if (c.qk_norm) {
-      layer.q_norm = norm("q_norm.weight");
-      layer.k_norm = norm("k_norm.weight");
-    }
-    layer.post_attention_norm = norm("post_attention_layernorm.weight");
-    layer.gate = linear("gate_proj", c.mlp_bias);
-    layer.up = linear("up_proj", c.mlp_bias);
-    layer.down = linear("down_proj", c.mlp_bias);
-    layer.down.slices = 8;
-    return layer;
+    each_vector(*packed_, [&](const float*& values, std::int64_t length, TensorId tensor) {
+      source_->read(tensor, 0, std::span(into, std::size_t(length)));
+      values = into;
+      into += length;
+    });
   }
   void take_embedding(const Slice& slice) {
     Embedding& embedding = packed_->embedding;
     const auto count = std::size_t(slice.count);
     embedding.tensor = slice.tensor, embedding.width = packed_->config.hidden_size;
     if (source_ == nullptr) {
-      embedding.weights = weights_of(slice);
+      embedding.weights = packed_->weights->data() + slice.offset;
     } else if (source_->is_bf16(slice.tensor)) {
       embedding.halves = AlignedArray<std::uint16_t>(count);
       in_parts(count, [&](std::size_t first, std::size_t size) {
@@ -167,12 +131,7 @@ class Packer {
   /// Gives every matrix its place in the panels, and cuts the layout into parts.
   void cut() {
     std::map<TensorId, Linear*> linears;  // by their weights
-    for (Layer& layer : packed_->layers) {
-      for (Linear* linear :
-           {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
-        linears[linear->weight] = linear;
-    }
-    linears[packed_->head.weight] = &packed_->head;
+    each_linear(*packed_, [&](Linear& linear) { linears[linear.weight] = &linear; });
     const kernels::KernelSet& kernels = *packed_->kernels;
     std::int64_t size = 0;
     for (const auto& [tensor, linear] : linears)
@@ -225,8 +184,6 @@ class Packer {
   PolicyModel::Packed* packed_;
   const WeightSource* source_;
   Threads threads_;
-  std::map<TensorId, const float*> vectors_;  ///< norms and biases
-  std::size_t position_ = 0;
 };
 
 std::unique_ptr<PolicyModel::Packed> new_packed(const ModelConfig& config, PolicyVersion version,
@@ -294,13 +251,11 @@ void PolicyModel::renew_part(std::size_t part) {
 }
 
 std::int64_t packed_bytes(const ModelConfig& config, const kernels::KernelSet& kernels) {
-  const WeightLayout layout = weight_layout(config);
+  const ModelShape shape = model_shape(config);
   std::int64_t bytes = 0;
-  // An embedding that is not also the head is only looked up.
-  for (std::size_t i = config.tie_word_embeddings ? 0 : 1; i < layout.slices.size(); ++i) {
-    const auto& shape = layout.slices[i].shape;
-    if (shape.size() == 2) bytes += aligned_bytes(kernels, shape[0], shape[1]);
-  }
+  each_linear(shape, [&](const Linear& linear) {
+    bytes += aligned_bytes(kernels, linear.outputs, linear.inputs);
+  });
   return bytes;
 }
 

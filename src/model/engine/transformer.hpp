@@ -11,12 +11,12 @@ namespace rollcall::model {
 template <class Rows>
 struct BlockRows {
   Rows x;                 ///< [n, hidden] the block's input
-  Rows normed;            ///< x after input_norm
+  Rows normed;            ///< x after attention_in
   Rows q_plain, k_plain;  ///< q and k before the norms of single heads; q and k without such norms
   Rows q, k, v;
   Rows attended;
   Rows middle;         ///< [n, hidden] after the residual add of attention
-  Rows middle_normed;  ///< middle after post_attention_norm
+  Rows middle_normed;  ///< middle after mlp_in
   Rows gate, up, activated;
   Rows y;  ///< [n, hidden] the block's output
 };
@@ -31,21 +31,22 @@ BlockRows<typename Engine::Rows> run_block(Engine& engine, const PolicyModel::Pa
   const Layer& layer = policy.layers[i];
   BlockRows<typename Engine::Rows> b{};
   b.x = x;
-  b.normed = engine.rms_norm(x, layer.input_norm);
-  const auto [q, k, v] = engine.linear(b.normed, layer.q, layer.k, layer.v);
+  b.normed = engine.rms_norm(x, layer.attention_in);
+  const auto [q, k, v] =
+      engine.linear(b.normed, layer.attention.q, layer.attention.k, layer.attention.v);
   b.q = b.q_plain = q, b.k = b.k_plain = k, b.v = v;
-  if (policy.config.qk_norm) {
-    b.q = engine.rms_norm(q, layer.q_norm);
-    b.k = engine.rms_norm(k, layer.k_norm);
+  if (layer.attention.q_norm) {
+    b.q = engine.rms_norm(q, layer.attention.q_norm);
+    b.k = engine.rms_norm(k, layer.attention.k_norm);
   }
   if (has_rope(policy.config, std::int64_t(i))) engine.rope(b.q, +1), engine.rope(b.k, +1);
   b.attended = engine.attention(i, b.q, b.k, b.v);
-  b.middle = engine.add_linear(x, b.attended, layer.o);
-  b.middle_normed = engine.rms_norm(b.middle, layer.post_attention_norm);
-  const auto [gate, up] = engine.linear(b.middle_normed, layer.gate, layer.up);
+  b.middle = engine.add_linear(x, b.attended, layer.attention.o);
+  b.middle_normed = engine.rms_norm(b.middle, layer.mlp_in);
+  const auto [gate, up] = engine.linear(b.middle_normed, layer.mlp.gate, layer.mlp.up);
   b.gate = gate, b.up = up;
   b.activated = engine.swiglu(gate, up);
-  b.y = engine.add_linear(b.middle, b.activated, layer.down);
+  b.y = engine.add_linear(b.middle, b.activated, layer.mlp.down);
   return b;
 }
 

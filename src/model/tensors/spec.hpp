@@ -1,10 +1,12 @@
-// What identifies a tensor of a model, and how its values begin.
+// The tensors of a model, one by one: what each is called, and what it is.
 #pragma once
 
 #include "base/numbers/id.hpp"
 
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace rollcall::model {
 
@@ -21,5 +23,20 @@ struct TensorRange {
 
 /// The values of a tensor in a new model: drawn from Normal(0, initializer_range), zeros or ones.
 enum class Initial { normal, zeros, ones };
+
+/// One tensor of a model, with its Hugging Face name.
+struct TensorSpec {
+  TensorId id{};
+  std::string name;
+  std::vector<std::int64_t> shape;
+  bool decay = false;  ///< whether weight decay applies: to matrices except embeddings and head
+  Initial initial = Initial::normal;
+
+  std::int64_t count() const {
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : shape) elements *= extent;
+    return elements;
+  }
+};
 
 }  // namespace rollcall::model

@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/numbers/hash.hpp"
 #include "base/numbers/random.hpp"
+#include "model/block/shape.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,55 +13,6 @@
 #include <utility>
 
 namespace rollcall::model {
-namespace {
-
-class LayoutBuilder {
- public:
-  explicit LayoutBuilder(WeightLayout& layout) : layout_(&layout) {}
-
-  void matrix(const std::string& name, std::int64_t rows, std::int64_t columns, bool decay = true) {
-    add(name, {rows, columns}, decay, Initial::normal);
-  }
-  void norm(const std::string& module, std::int64_t width) {
-    add(module + ".weight", {width}, false, Initial::ones);
-  }
-  void linear(const std::string& module, std::int64_t outputs, std::int64_t inputs,
-              bool bias = false) {
-    matrix(module + ".weight", outputs, inputs);
-    if (bias) add(module + ".bias", {outputs}, false, Initial::zeros);
-  }
-
- private:
-  void add(const std::string& name, std::vector<std::int64_t> shape, bool decay, Initial initial) {
-    std::int64_t count = 1;
-    for (const std::int64_t extent : shape) count *= extent;
-    layout_->slices.push_back(
-        {{layout_->slices.size()}, name, std::move(shape), layout_->size, count, decay, initial});
-    layout_->size += (count + 15) / 16 * 16;  // every slice starts on a cache line
-  }
-  WeightLayout* layout_;
-};
-
-void add_layer(LayoutBuilder& add, const ModelConfig& c, std::int64_t layer) {
-  const std::string prefix = fmt::format("model.layers.{}.", layer);
-  const std::int64_t q_width = c.num_attention_heads * c.head_dim,
-                     kv_width = c.num_key_value_heads * c.head_dim;
-  add.norm(prefix + "input_layernorm", c.hidden_size);
-  add.linear(prefix + "self_attn.q_proj", q_width, c.hidden_size, c.attention_bias);
-  add.linear(prefix + "self_attn.k_proj", kv_width, c.hidden_size, c.attention_bias);
-  add.linear(prefix + "self_attn.v_proj", kv_width, c.hidden_size, c.attention_bias);
-  add.linear(prefix + "self_attn.o_proj", c.hidden_size, q_width, c.output_bias);
-  if (c.qk_norm) {
-    add.norm(prefix + "self_attn.q_norm", c.head_dim);
-    add.norm(prefix + "self_attn.k_norm", c.head_dim);
-  }
-  add.norm(prefix + "post_attention_layernorm", c.hidden_size);
-  add.linear(prefix + "mlp.gate_proj", c.intermediate_size, c.hidden_size, c.mlp_bias);
-  add.linear(prefix + "mlp.up_proj", c.intermediate_size, c.hidden_size, c.mlp_bias);
-  add.linear(prefix + "mlp.down_proj", c.hidden_size, c.intermediate_size, c.mlp_bias);
-}
-
-}  // namespace
 
 std::int64_t WeightLayout::slice_of(TensorId tensor) const {
   const std::uint64_t first = slices.empty() ? 0 : slices.front().tensor.value;
@@ -70,13 +22,13 @@ std::int64_t WeightLayout::slice_of(TensorId tensor) const {
 
 WeightLayout weight_layout(const ModelConfig& config) {
   WeightLayout layout;
-  LayoutBuilder add(layout);
-  add.matrix("model.embed_tokens.weight", config.vocab_size, config.hidden_size, false);
-  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer)
-    add_layer(add, config, layer);
-  add.norm("model.norm", config.hidden_size);
-  if (!config.tie_word_embeddings)
-    add.matrix("lm_head.weight", config.vocab_size, config.hidden_size, false);
+  ModelShape shape = model_shape(config);
+  for (TensorSpec& tensor : shape.tensors) {
+    const std::int64_t count = tensor.count();
+    layout.slices.push_back({tensor.id, std::move(tensor.name), std::move(tensor.shape),
+                             layout.size, count, tensor.decay, tensor.initial});
+    layout.size += (count + 15) / 16 * 16;  // every slice starts on a cache line
+  }
   return layout;
 }
 

@@ -357,32 +357,36 @@ void Backward::attention(const BlockRows<Rows>& rows, const float* dout, const H
 
 void Backward::block(std::size_t i, const BlockRows<Rows>& rows) {
   const Layer& layer = policy_->layers[i];
-  const std::int64_t mark = scratch_->used(), inner = layer.gate.outputs;
+  const std::int64_t mark = scratch_->used(), inner = layer.mlp.gate.outputs;
 
-  const float* dactivated = linears(rows.activated.values, std::array{Through{layer.down, dx_}});
+  const float* dactivated =
+      linears(rows.activated.values, std::array{Through{layer.mlp.down, dx_}});
   float *dgate = take(n_, inner), *dup = take(n_, inner);
   team_->share(n_ * inner, kLeast / 2, 16, [&](int member, std::int64_t first, std::int64_t last) {
     policy_->kernels->swiglu_backward(backend_->context(member), rows.gate.values + first,
                                       rows.up.values + first, 1, last - first, dactivated + first,
                                       dgate + first, dup + first);
   });
-  const float* dnormed = linears(rows.middle_normed.values,
-                                 std::array{Through{layer.gate, dgate}, Through{layer.up, dup}});
-  norm(layer.post_attention_norm, rows.middle.values, n_, dnormed, dx_, true);
+  const float* dnormed =
+      linears(rows.middle_normed.values,
+              std::array{Through{layer.mlp.gate, dgate}, Through{layer.mlp.up, dup}});
+  norm(layer.mlp_in, rows.middle.values, n_, dnormed, dx_, true);
   scratch_->give_back(mark);
 
-  const float* dattended = linears(rows.attended.values, std::array{Through{layer.o, dx_}});
+  const float* dattended =
+      linears(rows.attended.values, std::array{Through{layer.attention.o, dx_}});
   const Heads d = attention(rows, dattended);
   if (has_rope(policy_->config, std::int64_t(i)))
     backend_->rope({d.q, rows.q.width}, -1), backend_->rope({d.k, rows.k.width}, -1);
-  if (policy_->config.qk_norm) {
-    const std::int64_t dim = policy_->config.head_dim;
-    norm(layer.q_norm, rows.q_plain.values, n_ * (rows.q.width / dim), d.q, d.q, false);
-    norm(layer.k_norm, rows.k_plain.values, n_ * (rows.k.width / dim), d.k, d.k, false);
+  if (layer.attention.q_norm) {
+    const std::int64_t dim = layer.attention.q_norm.width;
+    norm(layer.attention.q_norm, rows.q_plain.values, n_ * (rows.q.width / dim), d.q, d.q, false);
+    norm(layer.attention.k_norm, rows.k_plain.values, n_ * (rows.k.width / dim), d.k, d.k, false);
   }
-  dnormed = linears(rows.normed.values, std::array{Through{layer.q, d.q}, Through{layer.k, d.k},
-                                                   Through{layer.v, d.v}});
-  norm(layer.input_norm, rows.x.values, n_, dnormed, dx_, true);
+  dnormed = linears(rows.normed.values,
+                    std::array{Through{layer.attention.q, d.q}, Through{layer.attention.k, d.k},
+                               Through{layer.attention.v, d.v}});
+  norm(layer.attention_in, rows.x.values, n_, dnormed, dx_, true);
   scratch_->give_back(mark);
 }
 
