@@ -143,8 +143,7 @@ TEST(DeviceOptimizer, StepsAreTheHostsAndArePublished) {
     config.vocab_size = 400;
     const WeightLayout layout = weight_layout(config);
     const std::int64_t size = layout.size;
-    ASSERT_GT(layout.slices[0].count,
-              device_optimizer_sizes(layout, config.num_hidden_layers, size, 1).window)
+    ASSERT_GT(layout.slices[0].count, device_optimizer_sizes(config, size, 1).window)
         << "a matrix that is published in two pieces";
     const End expected = of_the_host(config, 2);
     const auto weights = first_weights(config);

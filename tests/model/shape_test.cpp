@@ -2,11 +2,14 @@
 // each module reads the tensor of its name.
 #include "model/block/shape.hpp"
 #include "base/numbers/hash.hpp"
+#include "model/device/device_sizes.hpp"
 #include "model/reference_models.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace rollcall::model::testing {
 namespace {
@@ -49,8 +52,8 @@ std::string digest_of(const WeightLayout& layout) {
 }
 
 /// The numbers come from a second program, which was written from the rules that all checkpoints
-/// follow: names in the order of transformers' modules, but q, k, v and o before the norms of heads;
-/// every tensor begins at a multiple of 16 floats; only projections decay.
+/// follow: a block has its first norm, q, k, v and o, the norms of heads, its second norm, gate, up
+/// and down, and each bias after its weight; every tensor begins at a multiple of 16 floats.
 TEST(Shape, TensorsAreThoseOfEarlierRuns) {
   struct Golden {
     const char* name;
@@ -142,6 +145,48 @@ TEST(Shape, ModulesReadTheTensorsOfTheirNames) {
     is_norm(shape.final_norm, "model.norm");
     is(shape.head, config.tie_word_embeddings ? "model.embed_tokens" : "lm_head", false);
     EXPECT_EQ(tensor(shape.embedding).name, "model.embed_tokens.weight");
+  }
+}
+
+TEST(BackwardParts, AreTheHeadTheNormTheBlocksAndTheEmbedding) {
+  for (const auto& [name, config] : all_models()) {
+    const ModelShape shape = model_shape(config);
+    const BackwardParts parts = backward_parts(shape);
+    const std::size_t blocks = shape.layers.size();
+    ASSERT_EQ(parts.tensors.size(), blocks + 3) << name;
+    EXPECT_EQ(parts.head, 0U);
+    EXPECT_EQ(parts.final_norm, 1U);
+    EXPECT_EQ(parts.embedding, blocks + 2);
+    const auto has_one = [&](std::size_t part, TensorId tensor) {
+      EXPECT_EQ(parts.tensors[part].first, tensor) << part;
+      EXPECT_EQ(parts.tensors[part].last, tensor) << part;
+    };
+    has_one(parts.head, shape.head.weight);
+    has_one(parts.final_norm, shape.final_norm.weight);
+    has_one(parts.embedding, shape.embedding);
+    for (std::size_t i = 0; i < blocks; ++i) {
+      EXPECT_EQ(parts.blocks[i], blocks + 1 - i) << name;
+      const auto [first, last] = parts.tensors[parts.blocks[i]];
+      const std::string block = "model.layers." + std::to_string(i) + ".";
+      for (const TensorSpec& tensor : shape.tensors)
+        EXPECT_EQ(tensor.name.starts_with(block), first <= tensor.id && tensor.id <= last)
+            << name << " " << tensor.name;
+    }
+  }
+}
+
+/// Plans held a block with the padding at its end, as the mean of all blocks.
+TEST(BackwardParts, TheLargestIsWhatPlansOfEarlierRunsHeld) {
+  for (const auto& [name, config] : all_models()) {
+    const WeightLayout layout = weight_layout(config);
+    const std::int64_t blocks_begin = layout.slices[1].offset,
+                       blocks_end = offset_of(layout, model_shape(config).final_norm.weight);
+    const std::int64_t held =
+        std::max(layout.slices[0].count, (blocks_end - blocks_begin) / config.num_hidden_layers);
+    const std::int64_t part = device_optimizer_sizes(config, layout.size, 2).part;
+    EXPECT_LE(part, held) << name;
+    EXPECT_GT(part, held - 16) << name;
+    EXPECT_EQ(device_optimizer_sizes(config, layout.size, 1).part, 0) << name;
   }
 }
 

@@ -5,7 +5,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace rollcall::model {
+namespace {
+
+TensorRange tensors_of(const Layer& layer) {
+  TensorRange all{layer.attention_in.weight, layer.attention_in.weight};
+  const auto add = [&](TensorId tensor) {
+    all = {std::min(all.first, tensor), std::max(all.last, tensor)};
+  };
+  each_linear(layer, [&](const Linear& linear) { add(linear.weight); });
+  each_vector(layer, [&](const float*, std::int64_t, TensorId tensor) { add(tensor); });
+  return all;
+}
+
+}  // namespace
 
 ModelShape model_shape(const ModelConfig& config) {
   ModelShape shape;
@@ -28,6 +43,21 @@ ModelShape model_shape(const ModelConfig& config) {
                                                               config.hidden_size, false);
   shape.tensors = add.take();
   return shape;
+}
+
+BackwardParts backward_parts(const ModelShape& shape) {
+  BackwardParts parts;
+  const auto add = [&](TensorRange tensors) {
+    parts.tensors.push_back(tensors);
+    return parts.tensors.size() - 1;
+  };
+  parts.head = add({shape.head.weight, shape.head.weight});
+  parts.final_norm = add({shape.final_norm.weight, shape.final_norm.weight});
+  parts.blocks.resize(shape.layers.size());
+  for (std::size_t i = shape.layers.size(); i-- > 0;)
+    parts.blocks[i] = add(tensors_of(shape.layers[i]));
+  parts.embedding = add({shape.embedding, shape.embedding});
+  return parts;
 }
 
 }  // namespace rollcall::model

@@ -13,18 +13,6 @@ using device_sizes::kHeadOutputs, device_sizes::kWeightFloats;
 
 }  // namespace
 
-std::vector<TensorRange> backward_parts(const PolicyModel::Packed& policy) {
-  const auto one = [](TensorId tensor) { return TensorRange{tensor, tensor}; };
-  std::vector<TensorRange> parts{one(policy.head.weight), one(policy.final_norm.weight)};
-  TensorId after = policy.final_norm.weight;
-  for (auto layer = policy.layers.rbegin(); layer != policy.layers.rend(); ++layer) {
-    parts.push_back({layer->attention_in.weight, TensorId{after.value - 1}});
-    after = layer->attention_in.weight;
-  }
-  parts.push_back(one(policy.embedding.tensor));
-  return parts;
-}
-
 DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend,
                                const PackedSequences& sequences, DeviceGradients* gradients)
     : policy_(&policy.view),
@@ -159,7 +147,7 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
   const auto m = std::int64_t(p.rows.size());
   dx_ = take(n_, width);
   const auto mark = backend_->arena().mark();
-  gradients_->begin_part(0);
+  gradients_->begin_part(policy_->backward_parts.head);
   float* dnormed = states(p, scale);
   gradients_->end_part();
   float *part = take(m, width), *last = take(m, width);
@@ -175,7 +163,7 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
     own[std::size_t(next[std::size_t(p.rows[std::size_t(i)])]++)] = dnormed + i * width;
   cuda::sum_rows(context(), device.upload(std::span<const float* const>(predicting)), nullptr, m,
                  width, last);
-  gradients_->begin_part(1);
+  gradients_->begin_part(policy_->backward_parts.final_norm);
   norm(policy_->final_norm, last, m, dnormed, part, false);
   gradients_->end_part();
   for (const float*& row : own) row = part + (row - dnormed);
@@ -196,7 +184,7 @@ void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
   const auto mark = backend_->arena().mark();
   const std::int64_t inner = layer.mlp.gate.outputs, dim = layer.attention.q_norm.width;
 
-  gradients_->begin_part(policy_->layers.size() + 1 - i);
+  gradients_->begin_part(policy_->backward_parts.blocks[i]);
   const float* dactivated =
       linears(rows.activated.values, std::array{Through{layer.mlp.down, dx_}});
   float *dgate = take(n_, inner), *dup = take(n_, inner);
@@ -249,7 +237,7 @@ void DeviceBackward::embedding(std::span<const std::int32_t> tokens) {
   cuda::sum_rows(context(), device.upload(std::span<const float* const>(row)),
                  device.upload(std::span<const std::int32_t>(begin)), std::int64_t(distinct.size()),
                  width, sums);
-  gradients_->begin_part(policy_->layers.size() + 2);
+  gradients_->begin_part(policy_->backward_parts.embedding);
   gradients_->add_rows(policy_->embedding.tensor, distinct, sums, width);
   gradients_->end_part();
   backend_->arena().give_back(mark);

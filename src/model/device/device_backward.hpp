@@ -8,17 +8,13 @@
 
 namespace rollcall::model {
 
-/// The parts of a model in the order in which a backward pass comes to them: the head, the final
-/// norm, the blocks from the last to the first, and the embedding.
-std::vector<TensorRange> backward_parts(const PolicyModel::Packed& policy);
-
 /// Receives the gradients of a micro-batch in device memory. It must queue the work that reads them
 /// before it returns.
 class DeviceGradients {
  public:
   virtual ~DeviceGradients() = default;
-  // begin_part() and end_part() enclose everything that is added to a part. Every micro-batch has
-  // every part once.
+  // begin_part() and end_part() enclose everything that is added to a part of BackwardParts. Every
+  // micro-batch has every part once, in order.
   virtual void begin_part(std::size_t part) = 0;
   virtual void end_part() = 0;
   /// The gradient of a tensor from its element `first` on.

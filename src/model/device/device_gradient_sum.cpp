@@ -40,9 +40,7 @@ void DeviceGradientSum::add_none() {
 }
 
 void DeviceGradientSum::begin_part(std::size_t part) {
-  const Slice &first = shares_->layout.slices[slice_of(parts_[part].first)],
-              &last = shares_->layout.slices[slice_of(parts_[part].last)];
-  part_range_ = {first.offset, last.offset + last.count};
+  part_range_ = shares_->layout.range_of(parts_[part]);
   if (alone()) return;
   fill_zeros(*device_, part_.get(), part_range_.size());
   const LayoutRange own = part_range_.within(shares_->share);

@@ -14,15 +14,6 @@
 
 namespace rollcall::model {
 
-/// Elements [begin, end) of the layout.
-struct LayoutRange {
-  std::int64_t begin = 0, end = 0;
-  std::int64_t size() const { return end - begin; }
-  LayoutRange within(const LayoutRange& other) const {
-    return {std::clamp(begin, other.begin, other.end), std::clamp(end, other.begin, other.end)};
-  }
-};
-
 /// A layout cut into one share per rank, seen from one of the ranks.
 struct ShareLayout {
   WeightLayout layout;

@@ -116,12 +116,12 @@ class ShardedDeviceOptimizer final : public DeviceOptimizer {
     expect(int(shares_.offsets.size()) == ranks.size() + 1 &&
                shares_.offsets.back() == shares_.layout.size,
            "each rank has a share, and they cover the layout");
-    const DeviceOptimizerSizes sizes = device_optimizer_sizes(
-        shares_.layout, policy.config().num_hidden_layers, shares_.share.size(), ranks.size());
+    const DeviceOptimizerSizes sizes =
+        device_optimizer_sizes(policy.config(), shares_.share.size(), ranks.size());
     const auto turn = device_.turn();
     using device_items::kShare, device_items::kWay;
     sum_ = std::make_unique<DeviceGradientSum>(device_, shares_, ranks,
-                                               backward_parts(policy.packed()), sizes);
+                                               policy.packed().backward_parts.tensors, sizes);
     for (auto* vector : {&master_, &m_, &v_}) *vector = take_device<float>(sizes.share, kShare);
     window_ = {take_device<float>(sizes.window, kWay), sizes.window};
     squares_ = take_device<double>(sizes.blocks, kWay);

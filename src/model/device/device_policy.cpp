@@ -27,6 +27,7 @@ OnDevice::OnDevice(Device& device, const PolicyModel::Packed& host)
   view.config = host.config, view.kernels = host.kernels;
   view.layers = host.layers, view.final_norm = host.final_norm, view.head = host.head;
   view.embedding.tensor = host.embedding.tensor;
+  view.backward_parts = host.backward_parts;
   cuda::fill_zeros(device.context(), memory_.get(), std::size_t(bytes_.changing()));
   place(device, host);
   copy(device, host);

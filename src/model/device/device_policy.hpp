@@ -10,7 +10,8 @@ namespace rollcall::model {
 
 /// A copy of the packed weights on the device. Its layers are the host's with device pointers.
 struct OnDevice {
-  PolicyModel::Packed view;  ///< config, layers, final_norm, head and the embedding's id only
+  /// Only config, layers, final_norm, head, backward_parts and the embedding's id.
+  PolicyModel::Packed view;
   kernels::cuda::Rows16 embedding{};
   const float *cos = nullptr, *sin = nullptr;  ///< [positions, head_dim / 2]
   std::uint64_t revision = 0;                  ///< the host's revision that was copied

@@ -3,6 +3,7 @@
 #include "model/device/device_sizes.hpp"
 
 #include "kernels/cuda/device_kernels.hpp"
+#include "model/block/shape.hpp"
 #include "model/engine/policy.hpp"
 
 #include <algorithm>
@@ -120,16 +121,16 @@ std::int64_t DeviceOptimizerSizes::all() const {
          tensors * kFloat + kSum;
 }
 
-DeviceOptimizerSizes device_optimizer_sizes(const WeightLayout& layout, std::int64_t layers,
-                                            std::int64_t share, int ranks) {
-  const auto block = std::int64_t(kernels::kNormBlock), embedding = layout.slices.front().count;
-  std::int64_t row = 0, ahead = 0;  // ahead: the offset of the final norm
-  for (const Slice& slice : layout.slices) {
-    row = std::max(row, slice.shape.back());
-    if (slice.name == "model.norm.weight") ahead = slice.offset;
+DeviceOptimizerSizes device_optimizer_sizes(const ModelConfig& c, std::int64_t share, int ranks) {
+  const auto block = std::int64_t(kernels::kNormBlock);
+  const WeightLayout layout = trained_layout(c);
+  std::int64_t row = 0, part = 0;
+  for (const Slice& slice : layout.slices) row = std::max(row, slice.shape.back());
+  if (ranks > 1) {
+    const BackwardParts parts = backward_parts(model_shape(c));
+    for (const TensorRange& tensors : parts.tensors)
+      part = std::max(part, layout.range_of(tensors).size());
   }
-  const std::int64_t part =
-      ranks > 1 ? std::max(embedding, (ahead - layout.slices[1].offset) / layers) : 0;
   // Small models are cut into windows as well.
   const std::int64_t window =
       filled(std::max(std::min(kWindow, (layout.size + 3) / 4), row), block);

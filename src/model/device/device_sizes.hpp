@@ -59,8 +59,9 @@ struct DeviceOptimizerSizes {
   std::int64_t held() const;  ///< bytes of weights, moments and sums
   std::int64_t all() const;   ///< bytes of all these elements
 };
-DeviceOptimizerSizes device_optimizer_sizes(const WeightLayout& layout, std::int64_t layers,
-                                            std::int64_t share, int ranks);
+/// `share`: elements of the rank's share.
+DeviceOptimizerSizes device_optimizer_sizes(const ModelConfig& config, std::int64_t share,
+                                            int ranks);
 
 /// The shape of a micro-batch's passes. `kept` is the number of blocks whose rows are kept from the
 /// forward pass for the backward pass, or 0 if there is no backward pass. `states` means the

@@ -1,7 +1,7 @@
 // Private to the model: the weights of a policy as the engines read them.
 #pragma once
 
-#include "model/block/modules.hpp"
+#include "model/block/shape.hpp"
 #include "model/engine/policy.hpp"
 #include "model/support/aligned_floats.hpp"
 
@@ -56,6 +56,7 @@ struct PolicyModel::Packed {
   Norm final_norm;
   Linear head;  ///< has the embedding's tensor when the embeddings are tied
   Embedding embedding;
+  BackwardParts backward_parts;
   AlignedFloats vectors;  ///< norms and biases, if `weights` is null
   std::vector<PackedPart> parts;
   std::vector<std::int64_t> cuts;     ///< [parts + 1] offsets in the layout

@@ -2,7 +2,6 @@
 #include "model/engine/packed_policy.hpp"
 
 #include "base/errors/error.hpp"
-#include "model/block/shape.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -40,6 +39,7 @@ class Packer {
 
   void run() {
     ModelShape shape = model_shape(packed_->config);
+    packed_->backward_parts = backward_parts(shape);
     packed_->layers = std::move(shape.layers);
     packed_->final_norm = shape.final_norm;
     packed_->head = shape.head;

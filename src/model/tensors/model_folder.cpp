@@ -5,6 +5,7 @@
 #include "base/files/file.hpp"
 #include "base/text/joined.hpp"
 #include "kernels/bf16.hpp"
+#include "model/block/shape.hpp"
 #include "model/config/config_reader.hpp"
 
 #include <fmt/format.h>
@@ -92,7 +93,9 @@ void check_tensors(const ModelConfig& config, const WeightLayout& layout, const 
   check_names(config, layout, files, beside);
   for (const Slice& slice : layout.slices)
     check_shape(slice, files.tensors().at(slice.name)->tensor(slice.name), files.origin());
-  if (config.tie_word_embeddings) check_tied_head(files, layout.slices.front());
+  if (!config.tie_word_embeddings) return;
+  const std::int64_t embedding = layout.slice_of(model_shape(config).embedding);
+  check_tied_head(files, layout.slices.at(std::size_t(embedding)));
 }
 
 /// Converts the tensors to fp32 in their places, with zeros between them.

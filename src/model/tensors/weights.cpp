@@ -20,6 +20,12 @@ std::int64_t WeightLayout::slice_of(TensorId tensor) const {
   return std::int64_t(tensor.value - first);
 }
 
+LayoutRange WeightLayout::range_of(const TensorRange& tensors) const {
+  const Slice &first = slices.at(std::size_t(slice_of(tensors.first))),
+              &last = slices.at(std::size_t(slice_of(tensors.last)));
+  return {first.offset, last.offset + last.count};
+}
+
 WeightLayout weight_layout(const ModelConfig& config) {
   WeightLayout layout;
   ModelShape shape = model_shape(config);

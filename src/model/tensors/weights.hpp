@@ -5,6 +5,7 @@
 #include "model/config/model_config.hpp"
 #include "model/tensors/spec.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,6 +24,15 @@ struct Slice {
   Initial initial = Initial::normal;
 };
 
+/// Elements [begin, end) of a flat buffer.
+struct LayoutRange {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t size() const { return end - begin; }
+  LayoutRange within(const LayoutRange& other) const {
+    return {std::clamp(begin, other.begin, other.end), std::clamp(end, other.begin, other.end)};
+  }
+};
+
 /// The slices of a model, with consecutive ids. They are a pure function of the config, so order
 /// and offsets are the same on every rank. Offsets are multiples of 16 floats.
 struct WeightLayout {
@@ -32,6 +42,8 @@ struct WeightLayout {
   /// The index of a tensor's slice, or -1 if this layout does not have the tensor. Takes the same
   /// time for any number of tensors.
   std::int64_t slice_of(TensorId tensor) const;
+  /// The elements of tensors that this layout has, with the padding between them.
+  LayoutRange range_of(const TensorRange& tensors) const;
 };
 /// All tensors of a model, as files hold them.
 WeightLayout weight_layout(const ModelConfig& config);
