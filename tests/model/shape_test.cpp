@@ -132,6 +132,7 @@ TEST(Shape, ModulesReadTheTensorsOfTheirNames) {
       is(attention.k, block + "self_attn.k_proj", config.attention_bias);
       is(attention.v, block + "self_attn.v_proj", config.attention_bias);
       is(attention.o, block + "self_attn.o_proj", config.output_bias);
+      EXPECT_EQ(attention.rope, name.starts_with("smollm3") && i == 1 ? -1 : 0) << name;
       EXPECT_EQ(bool(attention.q_norm), config.qk_norm) << name;
       if (config.qk_norm) {
         is_norm(attention.q_norm, block + "self_attn.q_norm");
@@ -142,6 +143,9 @@ TEST(Shape, ModulesReadTheTensorsOfTheirNames) {
       is(mlp.up, block + "mlp.up_proj", config.mlp_bias);
       is(mlp.down, block + "mlp.down_proj", config.mlp_bias);
     }
+    ASSERT_EQ(shape.ropes.size(), 1U);
+    EXPECT_EQ(shape.ropes[0].positions, config.max_position_embeddings) << name;
+    EXPECT_EQ(shape.ropes[0].theta, config.rope_theta) << name;
     is_norm(shape.final_norm, "model.norm");
     is(shape.head, config.tie_word_embeddings ? "model.embed_tokens" : "lm_head", false);
     EXPECT_EQ(tensor(shape.embedding).name, "model.embed_tokens.weight");

@@ -35,6 +35,7 @@ struct Norm {
 struct AttentionModule {
   Linear q, k, v, o;
   Norm q_norm, k_norm;  ///< over each head, or absent
+  int rope = -1;        ///< index of its rotary embedding in ModelShape::ropes; -1: none
 };
 
 struct MlpModule {
@@ -61,9 +62,10 @@ concept HasLayers = requires(M& model) {
 template <class L, class V>
 void each_part(L& layer, const V& visit) {
   const auto all = [&](auto&... parts) { (visit(parts), ...); };
-  auto& [q, k, v, o, q_norm, k_norm] = layer.attention;
-  auto& [gate, up, down] = layer.mlp;
-  all(layer.attention_in, q, k, v, o, q_norm, k_norm, layer.mlp_in, gate, up, down);
+  auto& attention = layer.attention;
+  auto& mlp = layer.mlp;
+  all(layer.attention_in, attention.q, attention.k, attention.v, attention.o, attention.q_norm,
+      attention.k_norm, layer.mlp_in, mlp.gate, mlp.up, mlp.down);
 }
 /// The same for a model, in which the blocks are followed by the final norm and the head.
 template <HasLayers M, class V>

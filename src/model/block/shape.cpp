@@ -32,6 +32,7 @@ ModelShape model_shape(const ModelConfig& config) {
     Layer& layer = shape.layers.emplace_back();
     layer.attention_in = add.norm(prefix + "input_layernorm", config.hidden_size);
     layer.attention = describe_attention(add, config, prefix);
+    layer.attention.rope = has_rope(config, i) ? 0 : -1;
     layer.mlp_in = add.norm(prefix + "post_attention_layernorm", config.hidden_size);
     layer.mlp = describe_mlp(add, config, prefix);
   }
@@ -41,6 +42,8 @@ ModelShape model_shape(const ModelConfig& config) {
   shape.head.weight = config.tie_word_embeddings ? shape.embedding
                                                  : add.matrix("lm_head.weight", config.vocab_size,
                                                               config.hidden_size, false);
+  shape.ropes = {
+      {config.rope_theta, config.head_dim, config.max_position_embeddings, config.rope_scaling}};
   shape.tensors = add.take();
   return shape;
 }

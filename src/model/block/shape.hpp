@@ -18,6 +18,7 @@ struct ModelShape {
   std::vector<Layer> layers;
   Norm final_norm;
   Linear head;  ///< has the embedding's tensor when the embeddings are tied
+  std::vector<Rope> ropes;
 };
 ModelShape model_shape(const ModelConfig& config);
 

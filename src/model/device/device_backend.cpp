@@ -81,10 +81,11 @@ DeviceBackend::Rows DeviceBackend::rms_norm(Rows x, const Norm& norm) {
   return y;
 }
 
-void DeviceBackend::rope(Rows x, int direction) {
+void DeviceBackend::rope(Rows x, int table, int direction) {
+  const auto [cos, sin] = policy_->rotary[std::size_t(table)];
   const std::int64_t head_dim = policy_->view.config.head_dim;
-  cuda::rope(context(), x.values, n_, x.width / head_dim, head_dim, input_.positions, policy_->cos,
-             policy_->sin, direction);
+  cuda::rope(context(), x.values, n_, x.width / head_dim, head_dim, input_.positions, cos, sin,
+             direction);
 }
 
 DeviceBackend::Rows DeviceBackend::attention(std::size_t layer, Rows q, Rows k, Rows v) {

@@ -71,7 +71,8 @@ class DeviceBackend {
   /// x + linear(y). With Keep::nothing the sum is written in place of x.
   Rows add_linear(Rows x, Rows y, const Linear& linear);
   Rows rms_norm(Rows x, const Norm& norm);
-  void rope(Rows x, int direction);  ///< in place
+  /// In place, by the angles of ModelShape::ropes[table].
+  void rope(Rows x, int table, int direction);
   Rows attention(std::size_t layer, Rows q, Rows k, Rows v);
   Rows swiglu(Rows gate, Rows up);
 

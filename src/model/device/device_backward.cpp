@@ -199,8 +199,10 @@ void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
   const float* dattended =
       linears(rows.attended.values, std::array{Through{layer.attention.o, dx_}});
   Heads d = attention(rows, dattended);
-  if (has_rope(policy_->config, std::int64_t(i)))
-    backend_->rope({d.q, rows.q.width}, -1), backend_->rope({d.k, rows.k.width}, -1);
+  if (const int rope = layer.attention.rope; rope >= 0) {
+    backend_->rope({d.q, rows.q.width}, rope, -1);
+    backend_->rope({d.k, rows.k.width}, rope, -1);
+  }
   if (layer.attention.q_norm) {
     float *q = take(n_, rows.q.width), *k = take(n_, rows.k.width);
     norm(layer.attention.q_norm, rows.q_plain.values, n_ * (rows.q.width / dim), d.q, q, false);

@@ -5,6 +5,7 @@
 #include "model/train/policy_optimizer.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace rollcall::model {
@@ -23,7 +24,7 @@ std::int64_t padded(std::int64_t floats) { return (floats + 3) / 4 * 4; }
 OnDevice::OnDevice(Device& device, const PolicyModel::Packed& host)
     : bytes_(device_weight_bytes(host.config)),
       memory_(cuda::device_memory(std::size_t(bytes_.changing()), device_items::kWeights)),
-      rotary_(cuda::device_memory(std::size_t(bytes_.angles), device_items::kWeights)) {
+      angles_(cuda::device_memory(std::size_t(bytes_.angles), device_items::kWeights)) {
   view.config = host.config, view.kernels = host.kernels;
   view.layers = host.layers, view.final_norm = host.final_norm, view.head = host.head;
   view.embedding.tensor = host.embedding.tensor;
@@ -51,10 +52,15 @@ void OnDevice::place(Device& device, const PolicyModel::Packed& host) {
   Place& rows = places_[view.embedding.tensor.value];
   if (!view.config.tie_word_embeddings) rows = {table(), view.config.hidden_size, nullptr};
   embedding = {rows.rows, view.config.vocab_size, view.config.hidden_size};
-  const std::size_t bytes = host.rotary->cos.size() * sizeof(float);
-  cos = reinterpret_cast<const float*>(rotary_.get()), sin = cos + host.rotary->cos.size();
-  cuda::copy_to_device(device.context(), rotary_.get(), host.rotary->cos.data(), bytes);
-  cuda::copy_to_device(device.context(), rotary_.get() + bytes, host.rotary->sin.data(), bytes);
+  auto* angles = reinterpret_cast<float*>(angles_.get());
+  const auto placed = [&](const std::vector<float>& values) {
+    cuda::copy_to_device(device.context(), angles, values.data(), values.size() * sizeof(float));
+    return std::exchange(angles, angles + values.size());
+  };
+  for (const auto& table : host.rotary) {
+    const float* cos = placed(table->cos);
+    rotary.push_back({cos, placed(table->sin)});
+  }
 }
 
 void OnDevice::copy(Device& device, const PolicyModel::Packed& host) {

@@ -13,8 +13,11 @@ struct OnDevice {
   /// Only config, layers, final_norm, head, backward_parts and the embedding's id.
   PolicyModel::Packed view;
   kernels::cuda::Rows16 embedding{};
-  const float *cos = nullptr, *sin = nullptr;  ///< [positions, head_dim / 2]
-  std::uint64_t revision = 0;                  ///< the host's revision that was copied
+  struct Angles {
+    const float *cos, *sin;  ///< [positions, head_dim / 2]
+  };
+  std::vector<Angles> rotary;  ///< by ModelShape::ropes
+  std::uint64_t revision = 0;  ///< the host's revision that was copied
 
   OnDevice(Device& device, const PolicyModel::Packed& host);
   void copy(Device& device, const PolicyModel::Packed& host);  ///< copies the weights again
@@ -43,7 +46,7 @@ struct OnDevice {
   }
 
   DeviceWeightBytes bytes_;
-  std::shared_ptr<std::byte> memory_, rotary_;  ///< weights; cos and sin
+  std::shared_ptr<std::byte> memory_, angles_;  ///< weights; cos and sin
   std::vector<Place> places_;                   ///< [tensors]
 };
 

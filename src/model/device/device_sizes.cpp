@@ -111,7 +111,8 @@ DeviceWeightBytes device_weight_bytes(const ModelConfig& c) {
   for (const Slice& slice : weight_layout(c).slices)
     bytes.vectors += slice.shape.size() == 1 ? filled(slice.count, 4) * kFloat : 0;
   bytes.table = c.tie_word_embeddings ? 0 : c.vocab_size * cuda::stepped(c.hidden_size) * kHalf;
-  bytes.angles = c.max_position_embeddings * c.head_dim * kFloat;
+  for (const Rope& rope : model_shape(c).ropes)
+    bytes.angles += rope.positions * rope.head_dim * kFloat;
   return bytes;
 }
 

@@ -155,14 +155,15 @@ Backend::Rows Backend::rms_norm(Rows x, const Norm& norm) {
   return y;
 }
 
-void Backend::rope(Rows x, int direction) {
+void Backend::rope(Rows x, int table, int direction) {
+  const RotaryTable& rotary = *policy_->rotary[std::size_t(table)];
   const std::int64_t head_dim = policy_->config.head_dim;
-  team_->share(
-      n_, kLeastElements / x.width + 1, 1, [&](int member, std::int64_t first, std::int64_t last) {
-        policy_->kernels->rope(context(member), x.values + first * x.width, last - first,
-                               x.width / head_dim, head_dim, positions_ + first,
-                               policy_->rotary->cos.data(), policy_->rotary->sin.data(), direction);
-      });
+  team_->share(n_, kLeastElements / x.width + 1, 1,
+               [&](int member, std::int64_t first, std::int64_t last) {
+                 policy_->kernels->rope(context(member), x.values + first * x.width, last - first,
+                                        x.width / head_dim, head_dim, positions_ + first,
+                                        rotary.cos.data(), rotary.sin.data(), direction);
+               });
 }
 
 Backend::Rows Backend::attention(std::size_t layer, Rows q, Rows k, Rows v) {

@@ -51,7 +51,7 @@ struct PolicyModel::Packed {
   /// In layout order. Null in a policy that was read for forward passes only.
   std::shared_ptr<const AlignedFloats> weights;
   AlignedArray<std::byte> panels;  ///< all packed matrices, one after another
-  std::shared_ptr<const RotaryTable> rotary;
+  std::vector<std::shared_ptr<const RotaryTable>> rotary;  ///< by ModelShape::ropes
   std::vector<Layer> layers;
   Norm final_norm;
   Linear head;  ///< has the embedding's tensor when the embeddings are tied

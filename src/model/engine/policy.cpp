@@ -12,15 +12,20 @@
 namespace rollcall::model {
 namespace {
 
-/// Keeps the table of the last configuration, because a run builds many policies of one shape.
-std::shared_ptr<const RotaryTable> shared_rotary_table(const ModelConfig& config) {
+using RotaryTables = std::vector<std::shared_ptr<const RotaryTable>>;
+
+/// Keeps the tables of the last shape, because a run builds many policies of one shape.
+RotaryTables shared_rotary_tables(const std::vector<Rope>& ropes) {
   static std::mutex mutex;
-  static std::shared_ptr<const RotaryTable> last;
-  const Rope rope{config.rope_theta, config.head_dim, config.max_position_embeddings,
-                  config.rope_scaling};
+  static RotaryTables last;
   const std::lock_guard lock(mutex);
-  if (last == nullptr || last->rope != rope)
-    last = std::make_shared<RotaryTable>(rotary_table(rope));
+  const auto same = [](const std::shared_ptr<const RotaryTable>& table, const Rope& rope) {
+    return table->rope == rope;
+  };
+  if (std::equal(last.begin(), last.end(), ropes.begin(), ropes.end(), same)) return last;
+  last.clear();
+  for (const Rope& rope : ropes)
+    last.push_back(std::make_shared<const RotaryTable>(rotary_table(rope)));
   return last;
 }
 
@@ -43,6 +48,7 @@ class Packer {
     packed_->layers = std::move(shape.layers);
     packed_->final_norm = shape.final_norm;
     packed_->head = shape.head;
+    packed_->rotary = shared_rotary_tables(shape.ropes);
     if (source_ == nullptr) bind();
     else read_vectors();
     take_embedding(slice_of(shape.embedding));
@@ -193,7 +199,6 @@ std::unique_ptr<PolicyModel::Packed> new_packed(const ModelConfig& config, Polic
   packed->version = version;
   packed->kernels = kernels != nullptr ? kernels : &kernels::selected_kernels();
   packed->layout = weight_layout(config);
-  packed->rotary = shared_rotary_table(config);
   return packed;
 }
 

@@ -39,7 +39,8 @@ BlockRows<typename Engine::Rows> run_block(Engine& engine, const PolicyModel::Pa
     b.q = engine.rms_norm(q, layer.attention.q_norm);
     b.k = engine.rms_norm(k, layer.attention.k_norm);
   }
-  if (has_rope(policy.config, std::int64_t(i))) engine.rope(b.q, +1), engine.rope(b.k, +1);
+  if (const int rope = layer.attention.rope; rope >= 0)
+    engine.rope(b.q, rope, +1), engine.rope(b.k, rope, +1);
   b.attended = engine.attention(i, b.q, b.k, b.v);
   b.middle = engine.add_linear(x, b.attended, layer.attention.o);
   b.middle_normed = engine.rms_norm(b.middle, layer.mlp_in);

@@ -376,8 +376,10 @@ void Backward::block(std::size_t i, const BlockRows<Rows>& rows) {
   const float* dattended =
       linears(rows.attended.values, std::array{Through{layer.attention.o, dx_}});
   const Heads d = attention(rows, dattended);
-  if (has_rope(policy_->config, std::int64_t(i)))
-    backend_->rope({d.q, rows.q.width}, -1), backend_->rope({d.k, rows.k.width}, -1);
+  if (const int rope = layer.attention.rope; rope >= 0) {
+    backend_->rope({d.q, rows.q.width}, rope, -1);
+    backend_->rope({d.k, rows.k.width}, rope, -1);
+  }
   if (layer.attention.q_norm) {
     const std::int64_t dim = layer.attention.q_norm.width;
     norm(layer.attention.q_norm, rows.q_plain.values, n_ * (rows.q.width / dim), d.q, d.q, false);
