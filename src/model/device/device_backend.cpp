@@ -1,6 +1,8 @@
 // The operations as calls of the device's kernels.
 #include "model/device/device_backend.hpp"
 
+#include "model/block/block.hpp"
+
 #include <algorithm>
 
 namespace rollcall::model {
@@ -27,7 +29,7 @@ DeviceBackend::Rows DeviceBackend::embed(const OnDevice& policy, const PassRows&
 DeviceBackend::Rows DeviceBackend::hidden(const OnDevice& policy, const PassRows& input) {
   Rows x = embed(policy, input, Keep::nothing);
   for (std::size_t i = 0; i < policy.view.layers.size(); ++i)
-    x = run_block(*this, policy.view, i, x).y;
+    x = run_block(*this, policy.view, i, x).y();
   return x;
 }
 

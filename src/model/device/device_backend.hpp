@@ -5,7 +5,6 @@
 #include "base/errors/error.hpp"
 #include "model/device/device_policy.hpp"
 #include "model/device/device_rows.hpp"
-#include "model/engine/transformer.hpp"
 
 #include <algorithm>
 #include <array>

@@ -172,7 +172,8 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
   backend_->arena().give_back(mark);
 }
 
-DeviceBackward::Heads DeviceBackward::attention(const BlockRows<Rows>& rows, const float* dout) {
+DeviceBackward::Heads DeviceBackward::attention(const AttentionRows<Rows>& rows,
+                                                const float* dout) {
   const Heads d{take(n_, rows.q.width), take(n_, rows.k.width), take(n_, rows.v.width)};
   cuda::attention_backward(context(), rows.q.values, rows.k.values, rows.v.values, dout, n_,
                            head_shape(*policy_), tiles_, d.q, d.k, d.v);
@@ -181,35 +182,34 @@ DeviceBackward::Heads DeviceBackward::attention(const BlockRows<Rows>& rows, con
 
 void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
   const Layer& layer = policy_->layers[i];
+  const AttentionRows<Rows>& at = rows.attention;
+  const MlpRows<Rows>& mlp = rows.mlp;
   const auto mark = backend_->arena().mark();
   const std::int64_t inner = layer.mlp.gate.outputs, dim = layer.attention.q_norm.width;
 
   gradients_->begin_part(policy_->backward_parts.blocks[i]);
-  const float* dactivated =
-      linears(rows.activated.values, std::array{Through{layer.mlp.down, dx_}});
+  const float* dactivated = linears(mlp.activated.values, std::array{Through{layer.mlp.down, dx_}});
   float *dgate = take(n_, inner), *dup = take(n_, inner);
-  cuda::swiglu_backward(context(), rows.gate.values, rows.up.values, n_, inner, dactivated, dgate,
+  cuda::swiglu_backward(context(), mlp.gate.values, mlp.up.values, n_, inner, dactivated, dgate,
                         dup);
-  const float* dnormed =
-      linears(rows.middle_normed.values,
-              std::array{Through{layer.mlp.gate, dgate}, Through{layer.mlp.up, dup}});
-  norm(layer.mlp_in, rows.middle.values, n_, dnormed, dx_, true);
+  const float* dnormed = linears(
+      mlp.normed.values, std::array{Through{layer.mlp.gate, dgate}, Through{layer.mlp.up, dup}});
+  norm(layer.mlp_in, at.out.values, n_, dnormed, dx_, true);
   backend_->arena().give_back(mark);
 
-  const float* dattended =
-      linears(rows.attended.values, std::array{Through{layer.attention.o, dx_}});
-  Heads d = attention(rows, dattended);
+  const float* dattended = linears(at.attended.values, std::array{Through{layer.attention.o, dx_}});
+  Heads d = attention(at, dattended);
   if (const int rope = layer.attention.rope; rope >= 0) {
-    backend_->rope({d.q, rows.q.width}, rope, -1);
-    backend_->rope({d.k, rows.k.width}, rope, -1);
+    backend_->rope({d.q, at.q.width}, rope, -1);
+    backend_->rope({d.k, at.k.width}, rope, -1);
   }
   if (layer.attention.q_norm) {
-    float *q = take(n_, rows.q.width), *k = take(n_, rows.k.width);
-    norm(layer.attention.q_norm, rows.q_plain.values, n_ * (rows.q.width / dim), d.q, q, false);
-    norm(layer.attention.k_norm, rows.k_plain.values, n_ * (rows.k.width / dim), d.k, k, false);
+    float *q = take(n_, at.q.width), *k = take(n_, at.k.width);
+    norm(layer.attention.q_norm, at.q_plain.values, n_ * (at.q.width / dim), d.q, q, false);
+    norm(layer.attention.k_norm, at.k_plain.values, n_ * (at.k.width / dim), d.k, k, false);
     d.q = q, d.k = k;
   }
-  dnormed = linears(rows.normed.values,
+  dnormed = linears(at.normed.values,
                     std::array{Through{layer.attention.q, d.q}, Through{layer.attention.k, d.k},
                                Through{layer.attention.v, d.v}});
   norm(layer.attention_in, rows.x.values, n_, dnormed, dx_, true);

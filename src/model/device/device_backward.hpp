@@ -1,6 +1,7 @@
 // Private to the model: the backward pass on the device. It has the steps of backward.hpp.
 #pragma once
 
+#include "model/block/block.hpp"
 #include "model/device/device_backend.hpp"
 
 #include <span>
@@ -77,7 +78,7 @@ class DeviceBackward {
   struct Heads {
     float *q, *k, *v;
   };
-  Heads attention(const BlockRows<Rows>& rows, const float* dout);
+  Heads attention(const AttentionRows<Rows>& rows, const float* dout);
 
   const PolicyModel::Packed* policy_;
   DeviceBackend* backend_;

@@ -318,7 +318,7 @@ Columns DeviceMicroBatches::forward_backward(const PolicyModel& policy,
     }
     const BlockRows<Rows> rows = run_block(backend_, run.policy.view, std::size_t(i), x);
     if (i >= first_kept) kept.push_back(rows);
-    x = rows.y;
+    x = rows.y();
   }
   read_columns(run, x.values, temperature);
 

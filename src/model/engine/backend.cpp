@@ -3,6 +3,7 @@
 #include "model/engine/backend.hpp"
 
 #include "base/errors/error.hpp"
+#include "model/block/block.hpp"
 
 #include <algorithm>
 
@@ -85,7 +86,7 @@ const float* Backend::hidden(const PolicyModel::Packed& policy,
                              std::span<const std::int32_t> tokens,
                              std::span<const std::int32_t> positions, KeyValues& memory) {
   Rows x = embed(policy, tokens, positions, memory);
-  for (std::size_t i = 0; i < policy.layers.size(); ++i) x = run_block(*this, policy, i, x).y;
+  for (std::size_t i = 0; i < policy.layers.size(); ++i) x = run_block(*this, policy, i, x).y();
   return x.values;
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kernels/execution_context.hpp"
+#include "model/engine/packed_policy.hpp"
 #include "model/engine/packed_rows.hpp"
-#include "model/engine/transformer.hpp"
 #include "model/support/arena.hpp"
 #include "model/support/team.hpp"
 
