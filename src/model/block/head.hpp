@@ -15,10 +15,25 @@ namespace rollcall::model {
 /// Tokens of the vocabulary whose logit gradients exist at a time.
 inline constexpr std::int64_t kHeadOutputs = 2048;
 
+/// What head_backward asks of an engine beside the operations of blocks. begin() takes dx() and
+/// what else stays for a pass with so many targets. gather() copies rows of `hidden` [n, hidden],
+/// and scatter() makes dx() the sum of d [M, hidden] by row, in the order of the targets: a row
+/// that ends a sequence predicts the first tokens of all sequences that continue it. head() makes
+/// what states_backward needs; it does not need begin().
+template <class G>
+concept HeadEngine = BackwardEngine<G> &&
+    requires(G& engine, typename G::Rows d, const float* hidden, std::int64_t targets,
+             const typename G::Predictions& of) {
+  engine.begin(targets);
+  { engine.head(of).states() } -> std::same_as<typename G::Rows>;
+  { engine.gather(hidden, of.rows) } -> std::same_as<typename G::Rows>;
+  engine.scatter(d, of.rows);
+};
+
 /// The gradient with respect to the head's inputs, [M, hidden] for M predictions. A row's bits
 /// depend on that row only. It stays until the end of the engine's current scope. The engine's
 /// head() computes with some outputs of the head at a time, and sums their gradients.
-template <class G>
+template <HeadEngine G>
 typename G::Rows states_backward(G& engine, const Linear& head,
                                  const typename G::Predictions& predictions) {
   auto pass = engine.head(predictions);
@@ -33,7 +48,7 @@ typename G::Rows states_backward(G& engine, const Linear& head,
 
 /// Begins a backward pass: makes engine.dx() the gradient with respect to `hidden` [n, hidden], the
 /// last block's output.
-template <BackwardEngine G>
+template <HeadEngine G>
 void head_backward(G& engine, const PolicyModel::Packed& policy, const float* hidden,
                    const typename G::Predictions& predictions) {
   const auto targets = std::int64_t(predictions.rows.size());

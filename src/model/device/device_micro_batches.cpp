@@ -1,6 +1,8 @@
 // Micro-batches on the device. Columns come back to the host. Gradients stay unless they are
 // fetched.
 #include "base/errors/error.hpp"
+#include "model/block/block.hpp"
+#include "model/block/head.hpp"
 #include "model/device/device_backward.hpp"
 #include "model/engine/engine.hpp"
 
@@ -250,18 +252,18 @@ void DeviceMicroBatches::logprob_by_state(const PolicyModel& policy, const Micro
     const auto part = [&](const auto& values) {
       return std::span(values).subspan(std::size_t(first), std::size_t(count));
     };
-    const auto mark = backend_.arena().mark();
+    const DeviceArena::Scope scope(backend_.arena());
     const DeviceBackward::Predictions some{part(run.rows),
                                            part(run.targets),
                                            run.lse + first,
                                            run.entropy + first,
                                            run.normed + first * width,
                                            dlogprob,
-                                           dentropy};
-    const float* made = backward.states(some, inverse_temperature(temperature));
+                                           dentropy,
+                                           inverse_temperature(temperature)};
+    const float* made = states_backward(backward, run.policy.view.head, some).values;
     device_.download(made, std::span(gradients).first(std::size_t(count * width)));
     device_.wait();
-    backend_.arena().give_back(mark);
     visit(std::size_t(first), std::size_t(count), gradients.data());
   }
   device_.recycle();
@@ -326,18 +328,17 @@ Columns DeviceMicroBatches::forward_backward(const PolicyModel& policy,
   const auto loss = [&](const std::vector<float>& values) {
     return device_.upload(std::span<const float>(values));
   };
-  backward.head(x.values,
+  head_backward(backward, run.policy.view, x.values,
                 {run.rows, run.targets, run.lse, run.entropy, run.normed, loss(derivative.logprob),
-                 loss(derivative.entropy)},
-                inverse_temperature(temperature));
+                 loss(derivative.entropy), inverse_temperature(temperature)});
   for (std::int64_t i = blocks - 1; i >= 0; --i) {
     if (i >= first_kept) {
-      backward.block(std::size_t(i), kept[std::size_t(i - first_kept)]);
+      block_backward(backward, run.policy.view, std::size_t(i), kept[std::size_t(i - first_kept)]);
       continue;
     }
-    const auto mark = arena.mark();
-    backward.block(std::size_t(i), run_block(backend_, run.policy.view, std::size_t(i), input(i)));
-    arena.give_back(mark);
+    const DeviceArena::Scope scope(arena);
+    block_backward(backward, run.policy.view, std::size_t(i),
+                   run_block(backend_, run.policy.view, std::size_t(i), input(i)));
   }
   backward.embedding(micro_batch.tokens);
   return fetch(run, micro_batch);

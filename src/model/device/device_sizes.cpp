@@ -1,8 +1,9 @@
-// Sums over the layout, and over the operations of a pass in their order (device_backend.cpp,
-// device_micro_batches.cpp, device_backward.cpp).
+// Sums over the layout, and over the operations of a pass in the order of src/model/block, with
+// what each takes (device_backend.cpp, device_micro_batches.cpp, device_backward.cpp).
 #include "model/device/device_sizes.hpp"
 
 #include "kernels/cuda/device_kernels.hpp"
+#include "model/block/head.hpp"
 #include "model/block/shape.hpp"
 #include "model/engine/policy.hpp"
 

@@ -11,8 +11,6 @@ namespace rollcall::model {
 
 namespace device_sizes {
 constexpr std::int64_t kHeadRows = 256;  ///< rows whose logits exist at a time
-/// Tokens of the vocabulary whose logits a backward pass holds at a time.
-constexpr std::int64_t kHeadOutputs = 2048;
 /// Plans assume that the sequences of a micro-batch have at least this many rows on average.
 constexpr std::int64_t kMicroBatchSequence = 16;
 /// Floats of a weight's gradient that exist at a time.

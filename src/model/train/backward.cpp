@@ -92,8 +92,6 @@ void Backward::scatter(Rows d, std::span<const std::int64_t> rows) {
   const std::int64_t width = dx_.width;
   std::fill_n(dx_.values, n_ * width, 0.0F);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    // The last token of a sequence predicts the first tokens of all sequences that continue it, so
-    // its row may occur several times.
     float* to = dx_.values + rows[i] * width;
     for (std::int64_t c = 0; c < width; ++c) to[c] += d.values[std::int64_t(i) * width + c];
   }

@@ -26,11 +26,10 @@ class Backward {
   static std::int64_t scratch_floats(const ModelConfig& config, const kernels::KernelSet& kernels,
                                      std::int64_t rows, std::int64_t targets, int members);
 
-  // Operations for head_backward, and head() for states_backward, which needs no begin().
-  void begin(std::int64_t targets);  ///< takes the memory that stays for the whole pass
+  // Operations for head_backward.
+  void begin(std::int64_t targets);
   HeadGradients head(const Predictions& predictions);
   Rows gather(const float* hidden, std::span<const std::int64_t> rows);
-  /// Makes dx() the sum of `d` [M, hidden] by row.
   void scatter(Rows d, std::span<const std::int64_t> rows);
 
   // Operations for block_backward.
