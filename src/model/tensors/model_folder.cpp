@@ -5,6 +5,7 @@
 #include "base/files/file.hpp"
 #include "base/text/joined.hpp"
 #include "kernels/bf16.hpp"
+#include "model/block/shape.hpp"
 #include "model/config/config_reader.hpp"
 
 #include <fmt/format.h>
@@ -92,7 +93,9 @@ void check_tensors(const ModelConfig& config, const WeightLayout& layout, const 
   check_names(config, layout, files, beside);
   for (const Slice& slice : layout.slices)
     check_shape(slice, files.tensors().at(slice.name)->tensor(slice.name), files.origin());
-  if (config.tie_word_embeddings) check_tied_head(files, layout.slices.front());
+  if (!config.tie_word_embeddings) return;
+  const std::int64_t embedding = layout.slice_of(model_shape(config).embedding);
+  check_tied_head(files, layout.slices.at(std::size_t(embedding)));
 }
 
 /// Converts the tensors to fp32 in their places, with zeros between them.
@@ -142,14 +145,17 @@ class FileWeights final : public WeightSource {
     for (const Slice& slice : layout.slices)
       tensors_.push_back({files.tensors().at(slice.name), slice.name});
   }
-  bool is_bf16(std::size_t slice) const override {
-    return tensors_[slice].file->tensor(tensors_[slice].name).dtype == Dtype::bf16;
+  bool is_bf16(TensorId tensor) const override {
+    const auto& [file, name] = tensors_[tensor.value];
+    return file->tensor(name).dtype == Dtype::bf16;
   }
-  void read(std::size_t slice, std::int64_t first, std::span<float> into) const override {
-    tensors_[slice].file->widen(tensors_[slice].name, std::size_t(first), into);
+  void read(TensorId tensor, std::int64_t first, std::span<float> into) const override {
+    const auto& [file, name] = tensors_[tensor.value];
+    file->widen(name, std::size_t(first), into);
   }
-  void read(std::size_t slice, std::int64_t first, std::span<std::uint16_t> into) const override {
-    tensors_[slice].file->halves(tensors_[slice].name, std::size_t(first), into);
+  void read(TensorId tensor, std::int64_t first, std::span<std::uint16_t> into) const override {
+    const auto& [file, name] = tensors_[tensor.value];
+    file->halves(name, std::size_t(first), into);
   }
 
  private:
@@ -157,7 +163,7 @@ class FileWeights final : public WeightSource {
     const SafetensorsFile* file;
     std::string name;
   };
-  std::vector<Tensor> tensors_;
+  std::vector<Tensor> tensors_;  ///< by id
 };
 
 /// The header and the tensors of model.safetensors, one of them per call.
