@@ -777,7 +777,7 @@ void require_not_emptied(const std::filesystem::path& file, const std::string& t
       fmt::format("{} is empty", file.string()),
       "it records every setting of the run that lies beside it",
       "restore it from a copy, or give the run file that the run was started with, which writes it "
-      "anew: rollcall train RUN_FILE --resume --set run.dir=...");
+      "again: rollcall train RUN_FILE --resume --set run.dir=...");
 }
 
 /// Refuses rows of questions given as a run file, because every line would be a mistake.

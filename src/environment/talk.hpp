@@ -47,8 +47,8 @@ struct Answer {
   Loss loss = Loss::none;
 };
 
-/// What is wrong with an answer to the start of a conversation, in which no turn has been taken that
-/// it could end, pay or judge; empty if nothing is.
+/// Returns what is wrong with an answer to the start of a conversation. No turn has been taken yet
+/// that it could end, pay or judge. Empty if nothing is wrong.
 std::string wrong_start(const Answer& answer);
 
 /// One conversation up to now. The driver owns it; environments read it.

@@ -44,9 +44,10 @@ TEST(EnvironmentMessage, LinesAreThoseOfTheProtocol) {
 }
 
 TEST(EnvironmentMessage, AnAnswerIsReadByNameAndType) {
-  const auto full = parse_answer(
-      R"({"id":"a","state":{"b":[1,null]},"text":"é","reward":-2,"done":true,"correct":false,"components":{"y":3},"reason":"r","op":"step","action":"a"})",
-      {.components = {"x", "y"}});
+  const auto full =
+      parse_answer(R"({"id":"a","state":{"b":[1,null]},"text":"é","reward":-2,"done":true,)"
+                   R"("correct":false,"components":{"y":3},"reason":"r","op":"step","action":"a"})",
+                   {.components = {"x", "y"}});
   ASSERT_EQ(full.fault, "");
   EXPECT_EQ(full.id, "a");
   EXPECT_EQ(full.answer.state, R"({"b":[1,null]})");
@@ -141,7 +142,8 @@ TEST(EnvironmentMessage, AnyBytesAreSafe) {
     return (random >> 33U) % below;
   };
   const std::string good =
-      R"({"id":"a","state":{"p":[1,2]},"text":"é","reward":0.5,"done":false,"correct":true,"components":{"a":1},"kind":"k","flags":["void","patched"],"reason":"r"})";
+      R"({"id":"a","state":{"p":[1,2]},"text":"é","reward":0.5,"done":false,)"
+      R"("correct":true,"components":{"a":1},"kind":"k","flags":["void","patched"],"reason":"r"})";
   for (long run = 0; run < runs; ++run) {
     std::string line = good;
     for (auto n = dice(6); n > 0 && !line.empty(); --n) {

@@ -289,21 +289,23 @@ Kind environment_answer() {
   for (const char* word : {"\"state\"", "\"text\"", "\"error\"", "\"components\"", "\"kind\"",
                            "\"flags\"", "\"id\"", "[[[[", "{\"a\":", "\n"})
     words.emplace_back(word);
-  return {
-      "environment", "environment.jsonl",
-      R"({"id":"train/1/2/0/3","state":{"at":[1,2],"held":null},"text":"caf\u00e9","reward":0.5,"done":false,"correct":true,"components":{"a":1},"kind":"k","flags":["repeated"],"reason":"r"})",
-      words, [](const fs::path&, const std::string& bytes) {
-        const Prompt prompt{};
-        environment::Talk talk;
-        talk.id = "train/1/2/0/3", talk.prompt = &prompt, talk.actions = {bytes};
-        const auto parsed = environment::parse_answer(bytes, {.components = {"a"}, .kinds = {"k"}});
-        talk.state = parsed.answer.state;
-        const std::string line = environment::step_line(talk, 0);
-        const auto again = nlohmann::json::parse(line);
-        if (line.find('\n') != line.size() - 1 ||
-            (talk.state && again.at("state").dump() != *talk.state))
-          throw std::logic_error("the state comes back as " + line);
-      }};
+  return {"environment", "environment.jsonl",
+          R"({"id":"train/1/2/0/3","state":{"at":[1,2],"held":null},"text":"caf\u00e9",)"
+          R"("reward":0.5,"done":false,"correct":true,"components":{"a":1},"kind":"k",)"
+          R"("flags":["repeated"],"reason":"r"})",
+          words, [](const fs::path&, const std::string& bytes) {
+            const Prompt prompt{};
+            environment::Talk talk;
+            talk.id = "train/1/2/0/3", talk.prompt = &prompt, talk.actions = {bytes};
+            const auto parsed =
+                environment::parse_answer(bytes, {.components = {"a"}, .kinds = {"k"}});
+            talk.state = parsed.answer.state;
+            const std::string line = environment::step_line(talk, 0);
+            const auto again = nlohmann::json::parse(line);
+            if (line.find('\n') != line.size() - 1 ||
+                (talk.state && again.at("state").dump() != *talk.state))
+              throw std::logic_error("the state comes back as " + line);
+          }};
 }
 
 /// A request of a client of language models. It never throws, and a refusal of it is JSON.

@@ -113,8 +113,8 @@ TEST(Examples, WhatIsNoTextIsRefused) {
 }
 
 TEST(Examples, UnknownRolesAreNamed) {
-  has(refusal(
-          R"({"messages": [{"role": "usr", "content": "a"}, {"role": "assistant", "content": "b"}]})"),
+  has(refusal(R"({"messages": [{"role": "usr", "content": "a"}, )"
+              R"({"role": "assistant", "content": "b"}]})"),
       "e.jsonl:1: message 1 has the unknown role \"usr\"");
   has(refusal(R"({"messages": [{"role": "usr", "content": "a"}]})"), "did you mean user?");
 }

@@ -288,11 +288,14 @@ TEST(FileTask, DottedNamesReachIntoObjectsAndTheirTexts) {
 TEST(FileTask, WhatIsNoTextIsRefusedWithItsLine) {
   const TemporaryFolder folder;
   const std::pair<const char*, const char*> cases[] = {
-      {R"({"prompt": [{"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "image", "image": "x.png"}]}], "answer": "1"})",
+      {R"({"prompt": [{"role": "user", "content": [{"type": "text", "text": "hi"}, )"
+       R"({"type": "image", "image": "x.png"}]}], "answer": "1"})",
        "m.jsonl:1: part 2 of message 1 holds image"},
-      {R"({"prompt": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}], "answer": "1"})",
+      {R"({"prompt": [{"role": "user", "content": [{"type": "image_url", )"
+       R"("image_url": {"url": "x"}}]}], "answer": "1"})",
        "holds image_url"},
-      {R"({"prompt": [{"role": "user", "content": "<image>hi"}], "images": ["x.png"], "answer": "1"})",
+      {R"({"prompt": [{"role": "user", "content": "<image>hi"}], )"
+       R"("images": ["x.png"], "answer": "1"})",
        "the text has the mark <image>"},
       {R"({"question": "<image>hi", "image": "x.png", "answer": "1"})", "\"image\""},
       {R"({"prompt": [{"role": "user", "content": " "}], "answer": "1"})",

@@ -199,11 +199,11 @@ bool Processes::handle_line(std::size_t process, const std::string& line) {
     return loop_.fail(process, parsed.fault), false;
   const Request* request = is_awaited ? &requests_.at(asked->second) : nullptr;
   const std::string stray =
-      is_awaited
-          ? request->lines.wrong_turn(request->line, parsed)
-          : fmt::format(
-                "it answers {}, which waits for no answer: a close gets none, and any other line one",
-                reward::shown_line(parsed.id));
+      is_awaited ? request->lines.wrong_turn(request->line, parsed)
+                 : fmt::format(
+                       "it answers {}, which waits for no answer: a close gets none, and any other "
+                       "line one",
+                       reward::shown_line(parsed.id));
   if (stray.empty()) return handle_answer(process, asked->second, std::move(parsed.answer));
   strays_.add(loop_.seconds(), stray, "the process is ended, and what it was asked is asked again");
   loop_.fail(process, stray);

@@ -180,7 +180,7 @@ RunConfig as_begun(RunConfig config, const RecordedSettings& recorded) {
           "the run in {} permutes rewards (task.shuffle_rewards), and an earlier build began it",
           config.run.dir),
       "that build let the scheduler hear the verdicts as they were, which this one does not, and a resumed run must equal the uninterrupted one",
-      "finish it with the build that began it, or begin it anew with --set run.dir=NEW");
+      "finish it with the build that began it, or start it again with --set run.dir=NEW");
   const auto* const changed =
       std::find_if(std::begin(kChangedPolicies), std::end(kChangedPolicies), [&](const auto& row) {
         const auto& knobs = config.scheduler.knobs;
@@ -193,7 +193,7 @@ RunConfig as_begun(RunConfig config, const RecordedSettings& recorded) {
       fmt::format("the run in {} draws its prompts by {}, and an earlier build began it",
                   config.run.dir, config.scheduler.policy),
       "that build drew others, and a resumed run must equal the uninterrupted one",
-      "finish it with the build that began it, or begin it anew with --set run.dir=NEW");
+      "finish it with the build that began it, or start it again with --set run.dir=NEW");
   config.scheduler.hears = recorded.config.scheduler.hears;
   return config;
 }
@@ -273,7 +273,8 @@ void tell_changes(const RunConfig& config, const std::string& checkpoint) {
   }
   for (const auto& c : edited_keys(dir, recorded->config))
     log_warning(
-        "{} was edited: it said {} = {} where {} says {}; it is written anew with the settings of this start",
+        "{} was edited: it said {} = {} where {} says {}; it is written again with the settings of "
+        "this start",
         (dir / "config.toml").string(), c.key, c.now, recorded->place, c.before);
 }
 

@@ -30,8 +30,8 @@ struct TurnLimits {
 TurnLimits turn_limits(const RunConfig& config, const SamplingParams& sampling,
                        std::int64_t positions, std::int64_t prompt);
 
-/// The most policy turns of a plan's conversations: in training environment.turns_every may let them
-/// grow (TCOD, forward to backward), and all others have environment.max_turns.
+/// Returns the largest number of policy turns in the plan's conversations. In training it may grow
+/// with environment.turns_every (TCOD, forward to backward); otherwise it is environment.max_turns.
 std::int64_t most_turns(const EnvironmentSection& section, const StepPlan& plan);
 
 /// The number by which facts tell states and actions apart: a 64-bit hash of the text, never 0.

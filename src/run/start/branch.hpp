@@ -25,7 +25,7 @@ struct Branch {
 /// checkpoints.
 Branch find_branch(const std::string& reference);
 
-/// Throws ConfigError or EnvironmentError where the branch could not begin in the folder, as another
+/// Throws ConfigError or EnvironmentError if the branch cannot begin in the folder because another
 /// run is there.
 void require_folder_of_branch(const Branch& branch, const std::filesystem::path& run_dir);
 

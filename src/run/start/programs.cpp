@@ -71,7 +71,8 @@ void check_first_text(const RunContext& context, Prompt prompt, const std::strin
   require<ConfigError>(
       std::int64_t(tokens) < positions,
       fmt::format(
-          "environment.command begins a conversation with {} bytes, which make a prompt of {} tokens, and the model has {} positions",
+          "environment.command begins a conversation with {} bytes, which make a prompt of {} "
+          "tokens, and the model has {} positions",
           text.size(), tokens, positions),
       "no conversation would have a turn",
       "have it write a shorter \"text\", or use a model with more positions");

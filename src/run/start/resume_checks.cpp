@@ -69,7 +69,8 @@ void require_checkpoint_of_archive(const std::filesystem::path& run_dir) {
       packed.empty(),
       fmt::format("run.dir {} holds no checkpoint, but {} rollouts in {} archive files",
                   run_dir.string(), rollouts, packed.size()),
-      "steps are packed after their checkpoint, so checkpoints were removed, and a run from step 0 would mix with these rollouts",
+      "steps are packed after their checkpoint, so checkpoints were removed, and a run from step 0 "
+      "would mix with these rollouts",
       "restore checkpoints/ from a copy, or start a new run with --set run.dir=...");
 }
 

@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <string>
@@ -126,6 +127,22 @@ constexpr const char *kEqualCounts = "the scheduler gives every prompt the same 
                      *kSetCounts =
                          "set it to train.rollouts_per_prompt, or choose a scheduler.policy with "
                          "uneven counts, for example uniform_sqrt";
+
+/// A bound is read where counts differ. One that says that they are equal is no mistake.
+template <std::int64_t SchedulerSection::*kBound>
+bool is_bound_read(const NewRun& r) {
+  return counts_differ(r) || r.config.scheduler.*kBound == r.config.train.rollouts_per_prompt;
+}
+Row bound_row(std::string_view key, IsRead is_read) {
+  return {
+      {key},
+      is_read,
+      {"scheduler.", "train.rollouts_per_prompt"},
+      kEqualCounts,
+      kSetCounts,
+      {"scheduler.policy", "scheduler.allocator", "scheduler.rounds", "train.rollouts_per_prompt"}};
+}
+
 constexpr const char *kSetName = "leave it out, or set task.name=file",
                      *kSetCommand = "leave it out, or set reward.command";
 constexpr const char *kSetWarmStart = "leave it out, or set sft.steps",
@@ -344,27 +361,9 @@ const std::vector<Row>& rows() {
        "openings.texts is empty",
        "leave it out, or set openings.texts",
        {"openings.texts"}},
-      // decisions of the scheduler; a bound that says that counts are equal is not a mistake
-      {{"scheduler.min_rollouts"},
-       [](const NewRun& r) {
-         return counts_differ(r) ||
-                r.config.scheduler.min_rollouts == r.config.train.rollouts_per_prompt;
-       },
-       {"scheduler.", "train.rollouts_per_prompt"},
-       kEqualCounts,
-       kSetCounts,
-       {"scheduler.policy", "scheduler.allocator", "scheduler.rounds",
-        "train.rollouts_per_prompt"}},
-      {{"scheduler.max_rollouts"},
-       [](const NewRun& r) {
-         return counts_differ(r) ||
-                r.config.scheduler.max_rollouts == r.config.train.rollouts_per_prompt;
-       },
-       {"scheduler.", "train.rollouts_per_prompt"},
-       kEqualCounts,
-       kSetCounts,
-       {"scheduler.policy", "scheduler.allocator", "scheduler.rounds",
-        "train.rollouts_per_prompt"}},
+      // decisions of the scheduler
+      bound_row("scheduler.min_rollouts", is_bound_read<&SchedulerSection::min_rollouts>),
+      bound_row("scheduler.max_rollouts", is_bound_read<&SchedulerSection::max_rollouts>),
       // rounds that ask again
       {{"hints."},
        asks_with_help,

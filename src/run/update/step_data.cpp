@@ -59,8 +59,9 @@ StepBatch apply_undecided_rule(const RunContext& context, StepBatch step, std::u
           fmt::format("no rollout of step {} came to a verdict", number),
           "there is nothing to learn from",
           fmt::format(
-              "look at the log and at {}/{} for what the {} met, then continue with --resume, which judges "
-              "this step anew (verdicts of it that an earlier stop left in {}/set_aside are repeated: remove that folder)",
+              "look at the log and at {}/{} for what the {} met, then continue with --resume, "
+              "which judges this step again (verdicts of it that an earlier stop left in "
+              "{}/set_aside are repeated: remove that folder)",
               run, is_lost ? "environment" : "verifier", is_lost ? "environment" : "verifier",
               run)));
 }

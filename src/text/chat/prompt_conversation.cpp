@@ -21,7 +21,7 @@ Conversation read_conversation(std::string_view written) {
   auto all = parse_foreign<Message>(written, fault);
   const bool whole = fault.empty() && all.contains("messages") && all["messages"].is_array();
   require(whole, "the conversation of a prompt cannot be read", "it is what the policy is asked",
-          "begin the run anew with this build");
+          "start the run again with this build");
   Conversation conversation;
   for (auto& message : all["messages"]) conversation.messages.push_back(std::move(message));
   for (auto& [name, value] : all.items())

@@ -211,7 +211,8 @@ HandWorkedTable worked_conversations() {
       {"infopo", {of_advantages({a + gate * z(0.4), a, -a - gate * z(0.4), -a}, with_told)}},
       // d = ln 2 - 1/2 and 1 - ln 2, each on one token of two: weights 4 d, whose mean is 1. The other tokens leave.
       {"vppo", {-a * 4 * (ln2 - 0.5) / 2 + a * 4 * (1 - ln2) / 2, {0.0, -a * 2 * (ln2 - 0.5), a * 2 * (1 - ln2), 0.0}, with_dependency}},
-      // Gains 1, 1 and 1, 0: returns 2, 1 and 1, 0, +-1 against the other at both indices. -A lp over two rollouts cancels.
+      // Gains 1, 1 and 1, 0: returns 2, 1 and 1, 0, +-1 against the other at both indices.
+      // -A lp over two rollouts cancels.
       {"subpo", {0.0, {-0.5, -0.5, 0.5, 0.5}, with_visits}},
       // Own answers +-1/2, the refinement 1 - 1/2; -A lp over five tokens.
       {"rltf", {

@@ -136,8 +136,8 @@ TEST(WorksWhen, igpo_pays_what_a_turn_adds_to_the_chance_of_the_answer) {
     EXPECT_EQ(d, 0.0);
 }
 
-/// A turn before the last earns its gain and not what the environment paid for it; the last turn has
-/// the rollout's whole reward: gains 0.3 and 0, outcomes 1/2 and 0.
+/// A turn before the last earns its gain and not what the environment paid for it. The last turn
+/// has the rollout's whole reward. Gains 0.3 and 0, outcomes 1/2 and 0.
 TEST(WorksWhen, igpo_pays_the_gain_in_place_of_the_turns_pay) {
   PlainStep step{{conversation({turn(0.5), turn(0)}), conversation({turn(-1), turn(1)})}};
   for (auto& r : step.rollouts) r.gold_before = std::log(0.1);

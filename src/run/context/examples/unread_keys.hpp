@@ -40,7 +40,8 @@ class UnreadKeys {
     for (const auto& [key, state] : states_)
       if (!state.read)
         log_warning(
-            "{}:{}: the chat template does not read {}\"{}\", here or on any other line: nothing is learnt from it",
+            "{}:{}: the chat template does not read {}\"{}\", here or on any other line: nothing "
+            "is learnt from it",
             file, state.line, key.first ? "a message's " : "", key.second);
   }
 

@@ -32,9 +32,9 @@ class StartStates {
   /// `config` and `texts` must outlive it.
   StartStates(const RunConfig& config, const RunTexts& texts);
 
-  /// Sets GroupPlan::start of groups of one train step, unless environment.start_depth is `own`. A
-  /// group and those that ask its prompt once more (tiers of help, counterparts, pools) begin in the
-  /// same state. It is a function of run seed, settings, group and `left`.
+  /// Sets GroupPlan::start of groups of one train step, unless environment.start_depth is `own`.
+  /// A group and those that ask its prompt once more (tiers of help, counterparts, pools) begin in
+  /// the same state. It is a function of run seed, settings, group and `left`.
   void set(std::vector<GroupPlan>& groups, std::int64_t left) const;
 
  private:

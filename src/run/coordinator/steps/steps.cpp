@@ -88,12 +88,16 @@ void tell_short_room(std::uint64_t step, const DriverFigures& figures,
   const bool has_own = sampling.turn_tokens > 0;
   if (step == 1 && figures.conversations > 0 && figures.unasked == figures.conversations)
     log_warning(
-        "step 1 asked the environment nothing: {} ({}) cut the first turn of all {} conversations, and a turn that is cut is no action; raise it, or warm the policy up to end its turns (sft.steps)",
+        "step 1 asked the environment nothing: {} ({}) cut the first turn of all {} conversations, "
+        "and a turn that is cut is no action; raise it, or warm the policy up to end its turns "
+        "(sft.steps)",
         has_own ? "sampling.turn_tokens" : "sampling.max_new_tokens",
         has_own ? sampling.turn_tokens : sampling.max_new_tokens, figures.conversations);
   if (figures.no_room > 0)
     log_warning(
-        "step {}: {} of {} conversations ended at a text of the environment that left the policy no room (sampling.max_new_tokens, environment.max_tokens or the model's positions); they count as cut answers (turns/no_room_ratio)",
+        "step {}: {} of {} conversations ended at a text of the environment that left the policy "
+        "no room (sampling.max_new_tokens, environment.max_tokens or the model's positions); they "
+        "count as cut answers (turns/no_room_ratio)",
         step, figures.no_room, figures.conversations);
 }
 
