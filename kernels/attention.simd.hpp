@@ -6,7 +6,8 @@
 // by exp(m - m') before the product of p with the packed values is added. After every 1,024 keys
 // that state is folded into the row's total; the first state becomes the total. So longer contexts
 // can be split between threads or devices without changing bits. `Products`, which depends on the
-// numerics, supplies the products, and p is rounded as they round.
+// numerics, supplies the products, and p is rounded as they round. What else differs between
+// architectures is in modules/attention_form.simd.hpp.
 #pragma once
 
 #include "kernels/bf16_linear.simd.hpp"
@@ -26,6 +27,7 @@ inline constexpr std::int64_t kAlikeUnit = 32;
 /// Scratch memory for one block of query rows. Sums and outputs are [panel][row][16].
 template <class Products>
 struct AttentionScratch {
+  static constexpr bool kPlain = true;  ///< all keys count, and a score is q k / sqrt(head_dim)
   typename Products::Input *queries, *weights;  ///< [2 * 16 rows], prepared: a tile may read beyond
                                                 ///< the rows that it is asked for
   float *scores, *row_weights, *sum, *total;  ///< [4 panels][16][16]; [64]; [panels][16][16] twice
@@ -53,13 +55,13 @@ struct AttentionScratch {
 };
 
 /// Up to 16 query rows that read one key head: `heads` query heads of each of `tokens` rows.
-template <class Products>
+template <class Products, class Scratch>
 class QueryBlock {
  public:
   /// `offset`: bytes from the beginning of a page to the layer.
-  QueryBlock(AttentionScratch<Products>& scratch, const float* q, const AttentionRow* rows,
-             std::int64_t tokens, HeadShape shape, std::int64_t offset, std::int64_t key_head,
-             std::int64_t first_head, std::int64_t heads)
+  QueryBlock(Scratch& scratch, const float* q, const AttentionRow* rows, std::int64_t tokens,
+             HeadShape shape, std::int64_t offset, std::int64_t key_head, std::int64_t first_head,
+             std::int64_t heads)
       : s_(scratch),
         rows_(rows),
         tokens_(tokens),
@@ -83,6 +85,7 @@ class QueryBlock {
 
   /// `alike`: the number of leading positions that are the same for all rows.
   void run(std::int64_t alike, float* out) {
+    if constexpr (!Scratch::kPlain) return run_from_first_keys(alike, out);
     std::int64_t least = pages(0), most = 0;
     for (std::int64_t t = 0; t < tokens_; ++t) {
       least = pages(t) < least ? pages(t) : least;
@@ -106,11 +109,47 @@ class QueryBlock {
     write(out, s_.total, total_mass_);
   }
 
+  /// run() for rows that may not attend to their first keys. Pages and splits before the first key
+  /// of a row are skipped, and the first state of a row that is not empty becomes its total.
+  void run_from_first_keys(std::int64_t alike, float* out) {
+    std::int64_t least = pages(0), most = 0, earliest = first_page(0), latest = 0;
+    for (std::int64_t t = 0; t < tokens_; ++t) {
+      least = pages(t) < least ? pages(t) : least;
+      most = pages(t) > most ? pages(t) : most;
+      earliest = first_page(t) < earliest ? first_page(t) : earliest;
+      latest = first_page(t) > latest ? first_page(t) : latest;
+    }
+    const std::int64_t first_split = split_of(earliest);
+    for (std::int64_t split = first_split; split < most; split += kSplitPages) {
+      for (std::int64_t p = earliest > split ? earliest : split;
+           p < split + kSplitPages && p < most; ++p) {
+        const std::int64_t together = latest <= p && p < least ? alike - p * kPageKeys : 0;
+        const std::int64_t step = together < kAlikeUnit ? 1 : tokens_;
+        for (std::int64_t t = 0; t < tokens_; t += step)
+          if (first_page(t) <= p && p < pages(t))
+            page(p, t, t + step,
+                 together < kAlikeUnit || together > kPageKeys
+                     ? kPageKeys
+                     : together / kAlikeUnit * kAlikeUnit);
+      }
+      if (most <= first_split + kSplitPages) return write_with_sinks(out, s_.sum, mass_, top_);
+      for (std::int64_t t = 0; t < tokens_; ++t)
+        if (split_of(first_page(t)) <= split && split < pages(t))
+          fold(t, split == split_of(first_page(t)));
+    }
+    write_with_sinks(out, s_.total, total_mass_, total_top_);
+  }
+
  private:
   std::int64_t panels() const { return (dim_ + kLanes - 1) / kLanes; }
   std::int64_t pages(std::int64_t token) const {
     return (rows_[token].keys + kPageKeys - 1) / kPageKeys;
   }
+  /// The page of the first position that a token attends to, and the first page of a page's split.
+  std::int64_t first_page(std::int64_t token) const {
+    return s_.first_key(rows_[token].keys) / kPageKeys;
+  }
+  static std::int64_t split_of(std::int64_t page) { return page / kSplitPages * kSplitPages; }
   std::int64_t place(std::int64_t r) const {
     return (r / heads_ * q_heads_ + first_head_ + r % heads_) * dim_;
   }
@@ -122,6 +161,18 @@ class QueryBlock {
       for (std::int64_t c = 0; c < panels(); ++c)
         store_up_to(out + place(r) + c * kLanes, dim_ - c * kLanes,
                     load(cell(sum, c, r)) / splat(mass[r]));
+  }
+
+  /// A sink is one more key, which has a score of its own and no value.
+  void write_with_sinks(float* out, float* sum, float* mass, const float* tops) {
+    for (std::int64_t r = 0; s_.sinks() && r < tokens_ * heads_; ++r) {
+      const float sink = s_.sinks()[first_head_ + r % heads_],
+                  top = sink > tops[r] ? sink : tops[r], kept = first_exp(tops[r] - top);
+      mass[r] = fma(mass[r], kept, first_exp(sink - top));
+      for (std::int64_t c = 0; c < panels(); ++c)
+        store(cell(sum, c, r), load(cell(sum, c, r)) * splat(kept));
+    }
+    write(out, sum, mass);
   }
 
   const typename Products::Weight* keys_of(std::int64_t token, std::int64_t p) const {
@@ -165,6 +216,9 @@ class QueryBlock {
       for (std::int64_t g = 0; g < key_panels; ++g) {
         const std::int64_t left = visible - g * kLanes;
         Vec score = load(cell(s_.scores, g, r)) * scale;
+        if constexpr (!Scratch::kPlain)
+          score = s_.score(load(cell(s_.scores, g, r)), rows_[r / heads_].keys,
+                           p * kPageKeys + g * kLanes);
         if (left < kLanes) score = keep_first(score, left < 0 ? 0 : left, splat(kBelowAllScores));
         store(cell(s_.scores, g, r), score);
         largest = max(largest, score);
@@ -217,7 +271,7 @@ class QueryBlock {
 
   static float first_exp(float x) { return first(exp_nonpositive(splat(x))); }
 
-  AttentionScratch<Products>& s_;
+  Scratch& s_;
   const AttentionRow* rows_;
   std::int64_t tokens_, heads_, dim_, first_head_, q_heads_, values_ = 0, head_bytes_ = 0;
   float top_[kQueryRows], mass_[kQueryRows], total_top_[kQueryRows], total_mass_[kQueryRows];
@@ -228,11 +282,12 @@ static inline std::int64_t alike(const AttentionRow* row) {
   return row[0].pages == row[-1].pages ? INT64_MAX : row[0].alike;
 }
 
-template <class Products>
+template <class Products, class Scratch = AttentionScratch<Products>, class... Form>
 static void paged_attention(ExecutionContext& context, const float* q, const AttentionRow* rows,
-                            std::int64_t n, HeadShape shape, AttentionPart part, float* out) {
+                            std::int64_t n, HeadShape shape, AttentionPart part, float* out,
+                            Form... form) {
   [[maybe_unused]] const typename Products::Scope scope;
-  AttentionScratch<Products> scratch(context, shape.head_dim);
+  Scratch scratch(context, shape.head_dim, form...);
   const std::int64_t group = shape.q_heads / shape.kv_heads,
                      heads = group < kQueryRows ? group : kQueryRows,
                      width = shape.q_heads * shape.head_dim;
@@ -245,8 +300,8 @@ static void paged_attention(ExecutionContext& context, const float* q, const Att
     }
     for (std::int64_t h = part.first; h < part.last; ++h)
       for (std::int64_t g = 0; g < group; g += heads)
-        QueryBlock<Products>(scratch, q + i * width, rows + i, count, shape, part.offset, h,
-                             h * group + g, group - g < heads ? group - g : heads)
+        QueryBlock<Products, Scratch>(scratch, q + i * width, rows + i, count, shape, part.offset,
+                                      h, h * group + g, group - g < heads ? group - g : heads)
             .run(together, out + i * width);
     i += count;
   }

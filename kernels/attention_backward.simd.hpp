@@ -3,7 +3,8 @@
 //   S = q K^T scale,  P = softmax S,  dP = dout V^T,  dS = P (dP - rowsum(P dP)) scale,
 //   dq = dS K,  dk += dS^T q,  dv += P^T dout.
 // Each product is `linear` of the chosen numerics, on transposed operands where needed. The steps
-// between the products are fp32.
+// between the products are fp32. What else differs between architectures is in
+// modules/attention_form.simd.hpp.
 #pragma once
 
 #include "kernels/attention.simd.hpp"
@@ -38,26 +39,27 @@ struct Pieces {
 
 /// What the backward pass of one key head keeps besides its operands; d is the width of a head.
 struct HeadScratch {
-  float *rows_k, *rows_v;             ///< [keys,d] of this head, gathered
-  float* turned;                      ///< [d,keys of a chunk] a chunk transposed
-  float *k_packed, *v_packed;         ///< all chunks of K and V, each packed as W[keys,d]
-  float* k_turned;                    ///< all chunks of K, each packed as W[d,keys]
-  float *sum_k, *sum_v;               ///< [keys,d] the gradients so far
-  float *rows_q, *rows_dout, *sum_q;  ///< [kQueryBlock,d] a block of queries and its gradient
-  float *q_turned, *dout_turned;      ///< the block, packed as W[d,queries]
-  float *scores, *dscores;            ///< S then P, and dP then dS, of all chunks
-  float* columns;                     ///< a chunk of scores or of dscores, transposed
-  float* part;                        ///< a product that is added to one of the sums
+  static constexpr bool kPlain = true;  ///< a query sees all keys up to its own
+  float *rows_k, *rows_v;               ///< [keys,d] of this head, gathered
+  float* turned;                        ///< [d,keys of a chunk] a chunk transposed
+  float *k_packed, *v_packed;           ///< all chunks of K and V, each packed as W[keys,d]
+  float* k_turned;                      ///< all chunks of K, each packed as W[d,keys]
+  float *sum_k, *sum_v;                 ///< [keys,d] the gradients so far
+  float *rows_q, *rows_dout, *sum_q;    ///< [kQueryBlock,d] a block of queries and its gradient
+  float *q_turned, *dout_turned;        ///< the block, packed as W[d,queries]
+  float *scores, *dscores;              ///< S then P, and dP then dS, of all chunks
+  float* columns;                       ///< a chunk of scores or of dscores, transposed
+  float* part;                          ///< a product that is added to one of the sums
 };
 
-template <class Numerics>
+template <class Numerics, class Scratch = HeadScratch>
 struct AttentionBackward {
   ExecutionContext& context;
   HeadShape shape;
   std::int64_t queries, keys;
   const float *q, *k, *v, *dout;
   float *dq, *dk, *dv;
-  HeadScratch scratch{};
+  Scratch scratch{};
 
   std::int64_t d() const { return shape.head_dim; }
   std::int64_t group() const { return shape.q_heads / shape.kv_heads; }
@@ -75,6 +77,7 @@ struct AttentionBackward {
   void take_all(Pieces& pieces) {
     const std::int64_t c = chunks(keys), block = kQueryBlock * d();
     HeadScratch& s = scratch;
+    if constexpr (!Scratch::kPlain) scratch.slopes = pieces.take(c * kKeyChunk);
     s.rows_k = pieces.take(keys * d());
     s.rows_v = pieces.take(keys * d());
     s.turned = pieces.take(keys * d());
@@ -181,6 +184,12 @@ struct AttentionBackward {
     }
   }
 
+  /// The first chunk that one of the queries from `first` on sees.
+  std::int64_t first_chunk(std::int64_t first) const {
+    if constexpr (Scratch::kPlain) return 0;
+    else return scratch.first_key(keys - queries + first + 1) / kKeyChunk;
+  }
+
   /// Queries [first, first + rows) of one query head.
   void block(std::int64_t head, std::int64_t first, std::int64_t rows) {
     const std::int64_t stride = shape.q_heads * d(), at = (first * shape.q_heads + head) * d(),
@@ -189,15 +198,20 @@ struct AttentionBackward {
     gather(dout + at, rows, stride, scratch.rows_dout);
     Numerics::pack(scratch.rows_q, rows, d(), 0, panels_of(d()), scratch.q_turned);
     Numerics::pack(scratch.rows_dout, rows, d(), 0, panels_of(d()), scratch.dout_turned);
-    for (std::int64_t c = 0; c < seen_chunks; ++c) {
+    for (std::int64_t c = Scratch::kPlain ? 0 : first_chunk(first); c < seen_chunks; ++c) {
       product(scratch.rows_q, rows, d(), scratch.k_packed + c * as_keys(), chunk_keys(c),
               row(scratch.scores, c, rows, 0));
       product(scratch.rows_dout, rows, d(), scratch.v_packed + c * as_keys(), chunk_keys(c),
               row(scratch.dscores, c, rows, 0));
     }
-    for (std::int64_t r = 0; r < rows; ++r) softmax(rows, r, before + first + r + 1, seen_chunks);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      if constexpr (Scratch::kPlain) softmax(rows, r, before + first + r + 1, seen_chunks);
+      else
+        scratch.softmax(*this, head, rows, r, before + first + r + 1, first_chunk(first),
+                        seen_chunks);
+    }
     for (std::int64_t i = 0; i < rows * d(); ++i) scratch.sum_q[i] = 0.0F;
-    for (std::int64_t c = 0; c < seen_chunks; ++c) {
+    for (std::int64_t c = Scratch::kPlain ? 0 : first_chunk(first); c < seen_chunks; ++c) {
       const std::int64_t count = chunk_keys(c), from = c * kKeyChunk * d();
       product(row(scratch.dscores, c, rows, 0), rows, count, scratch.k_turned + c * as_inputs(),
               d(), scratch.part);

@@ -1,6 +1,7 @@
 // Finds the tables by name, and chooses between those with the same bits by a short measurement,
 // because the flags of a processor do not say which one is faster.
 #include "kernels/instruction_sets.hpp"
+#include "kernels/modules/reference.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/reference.hpp"
 
@@ -162,6 +163,62 @@ const KernelSet& reference_kernels() {
       .adamw = scalar::table.adamw,
   };
   return table;
+}
+
+namespace {
+
+const ModuleKernels& reference_modules() {
+  static const ModuleKernels table{
+      .name = "reference",
+      .numerics = "fp64_loops",
+      .attention = reference::attention_in_form,
+      .attention_backward = reference::attention_backward_in_form,
+      .rms_norm_plus_one = reference::rms_norm_plus_one,
+      .rms_norm_plus_one_backward = reference::rms_norm_plus_one_backward,
+      .rope_partial = reference::rope_partial,
+      .gated = reference::gated,
+      .gated_backward = reference::gated_backward,
+      .softcap = reference::softcap,
+      .softcap_backward = reference::softcap_backward,
+      .route = reference::route,
+      .route_backward = reference::route_backward,
+      .route_inputs_backward = reference::route_inputs_backward,
+      .route_weights_backward = reference::route_weights_backward,
+      .turn_panels = scalar_modules::table.turn_panels,
+      .merge_rows = reference::merge_rows,
+      .merge_halves = reference::merge_halves,
+  };
+  return table;
+}
+
+/// What the host does for a device: it merges adapters into the weights that it packs.
+const ModuleKernels& device_host_modules() {
+  static const ModuleKernels table = [] {
+    ModuleKernels set{};
+    set.name = "cuda", set.numerics = kCudaBf16Sliced8;
+    set.merge_rows = scalar_modules::table.merge_rows;
+    set.merge_halves = scalar_modules::table.merge_halves;
+    return set;
+  }();
+  return table;
+}
+
+}  // namespace
+
+const ModuleKernels& module_kernels(const KernelSet& set) {
+  const std::string_view name = set.name, numerics = set.numerics;
+  const ModuleKernels* const tables[] = {
+      &reference_modules(),        &device_host_modules(),           &scalar_modules::table,
+      &scalar_modules::bf16_table,
+#ifdef ROLLCALL_KERNELS_X86
+      &avx2_modules::table,        &avx2_modules::bf16_table,        &avx512_modules::table,
+      &avx512_modules::bf16_table, &avx512_bf16_modules::bf16_table, &amx_modules::bf16_table,
+#endif
+  };
+  for (const ModuleKernels* table : tables)
+    if (name == table->name && numerics == table->numerics) return *table;
+  throw std::invalid_argument("there are no kernels of modules for the set '" + std::string(name) +
+                              "' of the numerics '" + std::string(numerics) + "'");
 }
 
 const KernelSet* kernels_by_name(std::string_view name, std::string_view numerics) {

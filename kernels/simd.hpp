@@ -1,12 +1,12 @@
 // A vector of sixteen fp32 lanes, with the same bits on every instruction set. All *.simd.hpp
 // kernels are written with this one type.
 //
-// A file that includes this one defines ROLLCALL_ISA first (scalar, avx2 or avx512) and is compiled
-// with the flags of that set. Everything is in the namespace of that name, and no standard template
-// is used. Otherwise the linker could keep an inline function that was compiled for AVX-512 as the
-// only copy for all processors. The bits are the same because + - * / are IEEE operations, FMA is
-// always explicit (-ffp-contract=off), and sums across lanes follow one tree: lane i + lane i+8,
-// then i+4, i+2 and i+1.
+// A file that includes this one defines ROLLCALL_ISA first (for example avx2 or avx2_modules) and
+// is compiled with the flags of that set. Everything is in the namespace of that name, and no
+// standard template is used. Otherwise the linker could keep an inline function that was compiled
+// for AVX-512 as the only copy for all processors. The bits are the same because + - * / are IEEE
+// operations, FMA is always explicit (-ffp-contract=off), and sums across lanes follow one tree:
+// lane i + lane i+8, then i+4, i+2 and i+1.
 #pragma once
 
 #if defined(__AVX512F__)

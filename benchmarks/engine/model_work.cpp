@@ -286,9 +286,11 @@ Json update(const Json& given) {
     for (std::size_t t = 0; t < m; ++t)
       derivative.logprob[t] =
           (t / std::size_t(shape.sampled) % 2 == 0 ? 1.0F : -1.0F) / float(columns);
-    runner.forward_backward(*model.policy, micro_batch, 1.0, derivative,
-                            [&](std::size_t slice, std::int64_t first,
-                                std::span<const float> values) { sum->add(slice, first, values); });
+    runner.forward_backward(
+        *model.policy, micro_batch, 1.0, derivative,
+        [&](model::TensorId tensor, std::int64_t first, std::span<const float> values) {
+          sum->add(tensor, first, values);
+        });
     sum->end_micro_batch();
   };
   do {

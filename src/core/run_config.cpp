@@ -369,7 +369,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind_table("text.variables", &c.text.variables, kVariables, ConfigSchema::Entries::typed);
 
   auto& m = c.model;
-  s.bind("model.path", &m.path, "folder with config.json and model.safetensors; empty: initialise");
+  s.bind("model.path", &m.path,
+         "folder with config.json and model.safetensors, or with an adapter; empty: initialise");
   s.bind("model.hidden_size", &m.hidden_size, "width of the residual stream", {8, 65536});
   s.bind("model.intermediate_size", &m.intermediate_size, "width of the SwiGLU layer", {8, 262144});
   s.bind("model.num_hidden_layers", &m.num_hidden_layers, "transformer blocks", {1, 512});

@@ -137,8 +137,9 @@ struct TextSection {
 /// Keys of a Hugging Face config.json of the Llama, Qwen2 and Qwen3 families; vocab_size comes from
 /// the tokenizer.
 struct ModelSection {
-  std::string path;  ///< folder with config.json and model.safetensors; empty: a new model with the
-                     ///< keys below
+  std::string
+      path;  ///< folder with config.json and model.safetensors, or with an adapter; empty: a
+             ///< new model with the keys below
   std::int64_t hidden_size = 128;
   std::int64_t intermediate_size = 352;
   std::int64_t num_hidden_layers = 3;

@@ -30,12 +30,11 @@ std::uint64_t page_bytes(const model::ModelConfig& c, std::int64_t positions) {
 /// Sizes of the optimizer on the rank with the largest share. All shares but the last have this
 /// length or are a block shorter.
 model::DeviceOptimizerSizes optimizer_of(const model::ModelConfig& c, int ranks) {
-  const auto layout = model::weight_layout(c);
-  const auto share_offsets = model::optimizer_shares(layout.size, ranks);
+  const auto share_offsets = model::optimizer_shares(model::trained_layout(c).size, ranks);
   std::int64_t share = 0;
   for (std::size_t r = 0; r + 1 < share_offsets.size(); ++r)
     share = std::max(share, share_offsets[r + 1] - share_offsets[r]);
-  return model::device_optimizer_sizes(layout, c.num_hidden_layers, share, ranks);
+  return model::device_optimizer_sizes(c, share, ranks);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ bool same_need(const comm::StageLayout& layout, int a, int b) {
 /// Number of update ranks that own a share of the optimizer.
 std::uint64_t optimizer_ranks(const comm::StageLayout& layout, const model::ModelConfig& policy) {
   return std::uint64_t(model::ranks_with_share(model::optimizer_shares(
-      model::weight_layout(policy).size, int(layout.of(comm::Stage::update).size()))));
+      model::trained_layout(policy).size, int(layout.of(comm::Stage::update).size()))));
 }
 
 struct Written {

@@ -179,8 +179,8 @@ std::int64_t micro_batch_tokens(const RunConfig& config, const model::ModelConfi
 MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::StageLayout& layout,
                        int rank, const GivenTexts& given) {
   const model::ModelConfig& policy = models.policy;
-  const auto weight_layout = model::weight_layout(policy);
-  const std::uint64_t weights = std::uint64_t(weight_layout.size) * kFloat;
+  const std::int64_t trained_size = model::trained_layout(policy).size;
+  const std::uint64_t trained_bytes = std::uint64_t(trained_size) * kFloat;
   const std::uint64_t prompt = std::uint64_t(given.prompt),
                       longest = prompt + std::uint64_t(answer_tokens(
                                              c, policy.max_position_embeddings, given.prompt));
@@ -252,7 +252,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   }
   if (layout.hosts_stage(rank, comm::Stage::update)) {
     const auto share_offsets =
-        model::optimizer_shares(weight_layout.size, int(layout.of(comm::Stage::update).size()));
+        model::optimizer_shares(trained_size, int(layout.of(comm::Stage::update).size()));
     const std::uint64_t rollouts = held_rollouts(c, models);
     const std::uint64_t rollout_bytes =
         longest * kRolloutTokenBytes +
@@ -260,11 +260,11 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     if (trained && !on_device)
       // a sum has 64 bits per weight, and a node holds it once
       holds("sum of gradients",
-            2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)));
+            2 * trained_bytes / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)));
     holds(on_device ? "share of the moments in a checkpoint" : "share of the moments",
-          2 * weights / std::uint64_t(model::ranks_with_share(share_offsets)));
+          2 * trained_bytes / std::uint64_t(model::ranks_with_share(share_offsets)));
     if (masks_gradient(c))
-      holds("gradient mask", std::uint64_t(weight_layout.size / 8) /
+      holds("gradient mask", std::uint64_t(trained_size / 8) /
                                  std::uint64_t(model::ranks_with_share(share_offsets)));
     holds("reference and teacher", models_bytes(models.companions, kernels));
     // any rank may be an aggregator

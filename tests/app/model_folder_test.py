@@ -142,6 +142,52 @@ def a_model_answers_in_its_own_numerics(harness):
             check(f"no set of {numerics}" in err, f"{command} {more} would not answer in {numerics}:\n{err}")
 
 
+def write_adapter(folder, base, value):
+    """A LoRA adapter of rank 1 on q of every layer as PEFT saves it, its A and B all of one value; s is 2."""
+    folder.mkdir()
+    (folder / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": str(base), "r": 1,
+                                                            "lora_alpha": 2, "target_modules": ["q_proj"], "lora_dropout": 0.0, "bias": "none"}))
+    header, body = {"__metadata__": {"format": "pt"}}, b""
+    for name, entry in tensors(base).items():
+        if not name.endswith("q_proj.weight"):
+            continue
+        outputs, inputs = entry["shape"]
+        for factor, shape in (("A", [1, inputs]), ("B", [outputs, 1])):
+            values = array.array("f", [value] * (shape[0] * shape[1])).tobytes()
+            header[f"base_model.model.{name[:-len('weight')]}lora_{factor}.weight"] = {"dtype": "F32", "shape": shape, "data_offsets": [len(body), len(body) + len(values)]}
+            body += values
+    text = json.dumps(header).encode()
+    (folder / "adapter_model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+def values_of(folder, name):
+    entry, data = tensors(folder)[name], (folder / "model.safetensors").read_bytes()
+    begin = 8 + struct.unpack("<Q", data[:8])[0]
+    return array.array("f", data[begin + entry["data_offsets"][0]:begin + entry["data_offsets"][1]])
+
+
+def an_adapter_stands_for_a_model(harness):
+    base, adapter, merged, name = harness.work / "base", harness.work / "adapter", harness.work / "merged", "model.layers.0.self_attn.q_proj.weight"
+    harness.succeed("export", finished(harness), base)
+    write_adapter(adapter, base, 0.25)
+    harness.succeed("export", adapter, merged)
+    before, after = values_of(base, name), values_of(merged, name)
+    check(all(abs(b + 0.125 - a) < 1e-6 for b, a in zip(before, after)), "the merged weights are not W + 2 B A")
+    ids = "[1, 2, 3, 4]\n"
+    by_folder = {folder: harness.succeed("logprob", folder, input=ids) for folder in (base, adapter, merged)}
+    check(by_folder[adapter] == by_folder[merged] != by_folder[base], f"log-probs: {by_folder}")
+    check(harness.succeed("generate", adapter, "21", *sets(sampling__max_new_tokens=4)).strip(), "the adapter says nothing")
+    drawn = {}
+    for folder in by_folder:
+        out = harness.work / f"eval_{folder.name}"
+        harness.succeed("eval", folder, "--run-file", harness.tiny, "--out", out)
+        drawn[folder] = [turn["tokens"] for line in harness.succeed("archive", "export", out, "--tokens").splitlines() for turn in json.loads(line)["turns"]]
+    check(drawn[adapter] == drawn[merged] != drawn[base], "an adapter is evaluated as another model than its export")
+    (base / "model.safetensors").unlink()
+    code, _, err, _ = harness.run("logprob", adapter, input=ids)
+    check(code == MISCONFIGURED and f"{base} has neither model.safetensors" in err, f"a base without weights: exit code {code}\n{err}")
+
+
 def wrong_lines_are_named(harness):
     positions = json.loads(next(finished(harness).glob("checkpoints/*/config.json")).read_text())["max_position_embeddings"]
     for line, words in (("[]", "empty"), ("[1, 354]", "element 2 is 354"), ("[-1]", "element 1 is -1"), ("[1.5]", "1.5"), ("{}", "not a JSON array"),
@@ -152,4 +198,4 @@ def wrong_lines_are_named(harness):
         check(len(out.splitlines()) == 1, f"{line[:40]}: {out}")
 
 
-main(exports_say_where_they_are_from, a_run_keeps_the_text_files_of_its_model, ids_that_pad_the_vocabulary_are_never_drawn, log_probs_line_by_line, a_model_answers_in_its_own_numerics, wrong_lines_are_named)
+main(exports_say_where_they_are_from, a_run_keeps_the_text_files_of_its_model, ids_that_pad_the_vocabulary_are_never_drawn, log_probs_line_by_line, a_model_answers_in_its_own_numerics, an_adapter_stands_for_a_model, wrong_lines_are_named)

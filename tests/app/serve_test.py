@@ -56,6 +56,8 @@ def slow_clients_stop_nobody(harness):
     """Some send a byte now and then, some nothing, some read nothing of a large answer."""
     with server(harness) as (process, port), contextlib.ExitStack() as stack:
         idle = [stack.enter_context(connect(port)) for _ in range(SLOW)]
+        half = stack.enter_context(connect(port))
+        half.sendall(b"GET / HTT")
         deaf = [stack.enter_context(connect(port)) for _ in range(SLOW)]
         drips = [stack.enter_context(connect(port)) for _ in range(SLOW)]
         for connection in deaf:
@@ -78,6 +80,8 @@ def slow_clients_stop_nobody(harness):
         for thread in threads:
             thread.join()
         check(max(ends) < 10, f"a request may take {max(ends):.0f} s to arrive")
+        answer = everything(half)
+        check(answer.startswith(b"HTTP/1.1 408 "), f"half a request is told {answer[:60]}")
         served_soon(port)
         check(len(idle) == SLOW and process.poll() is None, "the server has ended")
 

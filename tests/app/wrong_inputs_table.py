@@ -10,6 +10,8 @@ JSONL = TRAIN + "--set task.name=file --set task.validation_prompts=0 --set task
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 548118077\n"
 
+ADAPTER = '{"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": "%s", "r": 8, "lora_alpha": 16, "target_modules": ["q_proj"]}'
+
 FILES = {
     "read.toml": '[model]\npath = "{w}/model"\nmax_position_embeddings = 512\n',
     "one_word.toml": '[task]\nname = "sorting"\n[reward]\ncommand = "python3 grade.py"\n',
@@ -36,6 +38,8 @@ FILES = {
     "references.jsonl": "".join(f'{{"question": "{n}", "answer": {answer}}}\n' for n, answer in enumerate([1, 2, 3, '"\\\\int x"', 4, 5, 6, 7])),
     "no_schema.jsonl": "".join(f'{{"question": "{n}", "answer": "{{\\"schema\\": {schema}}}"}}\n' for n, schema in enumerate(["{}", "{}", 5, "{}"])),
     "a_file": "not a folder\n",
+    "hub/adapter_config.json": ADAPTER % "Qwen/Qwen2.5-0.5B",
+    "dora/adapter_config.json": (ADAPTER % "model").replace("}", ', "use_dora": true}'),
     "keys.jsonl": '{"q": "1+1", "a": "2"}\n',
     "utf16.toml": "".join(letter + "\0" for letter in "[run]\nseed = 1\n"),
     "table.csv": "question,answer\n1+1,2\n2+2,4\n",
@@ -323,6 +327,9 @@ ROWS = [
     ("export of no run", "export {w} {w}/exported", 2, "no checkpoint"),
     ("export over a model", "export {run} {run}/checkpoints/done_000006", 2, "already holds a model"),
     ("generate from no run", "generate {w} 21", 2, "no checkpoint"),
+    ("an adapter on a hub's model", "generate {w}/hub 21", 2, "download it and write its path there, under base_model_name_or_path"),
+    ("training from an adapter on a hub's model", TRAIN + "--set model.path={w}/hub", 2, "models of a hub are not downloaded"),
+    ("an adapter that is more than LoRA", "logprob {w}/dora", 2, 'has "use_dora": true (DoRA also scales the matrices); merge it'),
     ("status of no run", "status {w}", 2, "not a run folder"),
     ("status of a file", "status {run}/config.toml", 2, "is not a run folder (it is a file); name the folder: "),
     ("status of another program's folder", "status {w}/foreign", 2, "its config.toml is not what a run writes, but another program's"),

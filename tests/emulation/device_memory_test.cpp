@@ -67,8 +67,7 @@ TEST(DeviceMemory, WeightsOptimizerAndMicroBatchesTakeWhatTheTableSays) {
               std::size_t(device_weight_bytes(config).all()))
         << name_of(family);
     std::unique_ptr<DeviceOptimizer> optimizer;
-    const double of_optimizer =
-        double(device_optimizer_sizes(layout, config.num_hidden_layers, layout.size, 1).all());
+    const double of_optimizer = double(device_optimizer_sizes(config, layout.size, 1).all());
     EXPECT_NEAR(taken_by([&] {
                   optimizer = make_device_optimizer(policy, {0, layout.size}, alone);
                 }),

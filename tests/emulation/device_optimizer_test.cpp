@@ -75,8 +75,8 @@ End of_the_host(const ModelConfig& config, int steps) {
       sum.start();
       for (std::size_t i = 0; i < all.micro_batches.size(); ++i) {
         runner.forward_backward(policy, all.micro_batches[i], 1.0, all.derivatives[i],
-                                [&](std::size_t s, std::int64_t first, std::span<const float> v) {
-                                  sum.add(s, first, v);
+                                [&](TensorId t, std::int64_t first, std::span<const float> v) {
+                                  sum.add(t, first, v);
                                 });
         sum.end_micro_batch();
       }
@@ -143,8 +143,7 @@ TEST(DeviceOptimizer, StepsAreTheHostsAndArePublished) {
     config.vocab_size = 400;
     const WeightLayout layout = weight_layout(config);
     const std::int64_t size = layout.size;
-    ASSERT_GT(layout.slices[0].count,
-              device_optimizer_sizes(layout, config.num_hidden_layers, size, 1).window)
+    ASSERT_GT(layout.slices[0].count, device_optimizer_sizes(config, size, 1).window)
         << "a matrix that is published in two pieces";
     const End expected = of_the_host(config, 2);
     const auto weights = first_weights(config);

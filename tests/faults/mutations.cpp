@@ -1,9 +1,10 @@
 // Mutates what people may be sent (archives, tokenizers, templates, task files, models,
-// checkpoints) and what an environment's command says, and reads it in child processes with limits of time and
-// memory: each is read or refused with one of our errors. No signal, no time-out, no file left
+// checkpoints) and what an environment's command or a client of language models says, and reads it in
+// child processes with limits of time and memory: each is read or refused with one of our errors. No signal, no time-out, no file left
 // half-written. scripts/mutate_inputs is the long form.
 // usage: mutations KIND|all COUNT [FIRST]     number N depends on N alone, so a failure is repeated
 // by  mutations KIND 1 N
+#include "api/call.hpp"
 #include "base/errors/error.hpp"
 #include "base/text/json.hpp"
 #include "environment/command/message.hpp"
@@ -39,6 +40,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace {
@@ -306,6 +308,29 @@ Kind environment_answer() {
           }};
 }
 
+/// A request of a client of language models. It never throws, and a refusal of it is JSON.
+Kind request() {
+  auto words = kJsonWords;
+  for (const char* word : {"\"role\"", "\"content\"", "\"tool\"", "\"tool_calls\":[{}]",
+                           "\"stop\":", "\"tool_choice\":", "\"required\"", "\"n\":", "[[[["})
+    words.emplace_back(word);
+  return {
+      "request", "request.json",
+      R"({"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"caf\u00e9"}]},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"3"}],"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"auto","stop":["a"],"max_tokens":5,"seed":1,"temperature":1.0,"stream":true})",
+      words, [](const fs::path&, const std::string& bytes) {
+        std::string refused;
+        try {
+          const auto read = api::read_call(api::Call::Kind::chat, bytes, {});
+          if (const auto* refusal = std::get_if<api::Refusal>(&read))
+            refused = api::error_json(*refusal);
+        } catch (const std::exception& error) {
+          throw std::logic_error(std::string("it threw: ") + error.what());
+        }
+        if (!refused.empty() && !nlohmann::json::accept(refused))
+          throw std::logic_error("no JSON: " + refused);
+      }};
+}
+
 /// Whether the folder holds what readers may have found there, and nothing that they made.
 std::string left_over(const fs::path& folder, const std::string& file) {
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -387,7 +412,7 @@ int main(int argc, char** argv) {
   int failures = 0, tried = 0;
   const io::test::RunFolder packing;
   for (const Kind& kind : {archive(packing), tokenizer(), chat_template(), task_file(), rows(),
-                           safetensors(), checkpoint(), environment_answer()}) {
+                           safetensors(), checkpoint(), environment_answer(), request()}) {
     if (wanted != "all" && wanted != kind.name) continue;
     const io::test::RunFolder folder;
     ++tried, failures += try_all(kind, folder, first, count);

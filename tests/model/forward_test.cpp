@@ -252,7 +252,7 @@ TEST(Forward, AMicroBatchWithoutTargetsHasNoGradient) {
   const ModelConfig config = small_config(Family::llama);
   const PolicyModel policy(config, random_weights(config, 13), {});
   bool called = false;
-  const auto sink = [&](std::size_t, std::int64_t, std::span<const float>) { called = true; };
+  const auto sink = [&](TensorId, std::int64_t, std::span<const float>) { called = true; };
   EXPECT_TRUE(
       forward_backward(policy, MicroBatch{.tokens = {3, 4}, .offsets = {0, 2}}, 1.0, {}, sink)
           .logprob.empty());
@@ -372,10 +372,9 @@ TEST(Forward, GradientsDoNotDependOnTeamsAndWhatIsKept) {
       const auto gradient = [&](MicroBatchRunner& runner, const MicroBatch& micro_batch) {
         std::vector<float> sum(std::size_t(weight_layout(config).size));
         std::mutex mutex;
-        const auto sink = [&](std::size_t slice, std::int64_t first,
-                              std::span<const float> values) {
+        const auto sink = [&](TensorId tensor, std::int64_t first, std::span<const float> values) {
           const std::lock_guard lock(mutex);
-          const auto at = std::size_t(weight_layout(config).slices[slice].offset + first);
+          const auto at = std::size_t(offset_of(weight_layout(config), tensor) + first);
           for (std::size_t i = 0; i < values.size(); ++i) sum[at + i] += values[i];
         };
         const Columns columns = runner.forward_backward(
@@ -423,8 +422,8 @@ TEST(Forward, MicroBatchesOfManyLengthsStayWithinTheirMemory) {
     std::vector<float> sum(std::size_t(weight_layout(config).size));
     runner.forward_backward(
         policy, micro_batch, 0.9, random_columns(micro_batch.targets.size(), 15),
-        [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
-          const auto at = std::size_t(weight_layout(config).slices[slice].offset + first);
+        [&](TensorId tensor, std::int64_t first, std::span<const float> values) {
+          const auto at = std::size_t(offset_of(weight_layout(config), tensor) + first);
           for (std::size_t i = 0; i < values.size(); ++i) sum[at + i] += values[i];
         });
     return sum;

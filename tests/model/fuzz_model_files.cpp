@@ -5,6 +5,7 @@
 #include "base/errors/error.hpp"
 #include "base/text/foreign_json.hpp"
 #include "model/reference_models.hpp"
+#include "model/tensors/adapter_tensors.hpp"
 #include "model/tensors/model_folder.hpp"
 
 #include <array>
@@ -156,6 +157,12 @@ std::vector<Subject> subjects() {
   const auto read_model = [model_config](const std::string& bytes) {
     read_weights(model_config, WeightFiles(SafetensorsFile::parse(bytes, "m")));
   };
+  const auto read_adapter = [model_config](const std::string& text) {
+    ModelConfig config = model_config;
+    config.adapter = read_adapter_config(text, "a").config;
+    check_adapter(config, "a");
+    adapter_layout(config);
+  };
   const std::string whole = to_model_safetensors(weight_layout(model_config),
                                                  model::testing::random_weights(model_config, 1));
   const std::string index =
@@ -170,7 +177,11 @@ std::vector<Subject> subjects() {
            [](const std::string& text) { parse_shard_index(text, "i"); },
            damaged_text},
           {"tensors", files, read_file, damaged_tensors},
-          {"model.safetensors", {whole}, read_model, damaged_tensors}};
+          {"model.safetensors", {whole}, read_model, damaged_tensors},
+          {"adapter_config.json",
+           {to_adapter_config_json({{8, 16.0, true, {"q_proj", "down_proj"}}, "base"})},
+           read_adapter,
+           damaged_text}};
 }
 
 }  // namespace
@@ -186,8 +197,8 @@ int main(int argc, char** argv) {
   std::vector<std::uint64_t> read(all.size(), 0), refused(all.size(), 0);
   for (std::uint64_t run = first; run < first + runs; ++run) {
     Draws draw(run);
-    const std::size_t which =
-        std::array<std::size_t, 16>{0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 3, 3, 3, 4}[draw.below(16)];
+    const std::size_t which = std::array<std::size_t, 18>{
+        0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 3, 3, 3, 4, 5, 5}[draw.below(18)];
     const Subject& subject = all[which];
     const std::string bytes = subject.damage(draw, subject.seeds[draw.below(subject.seeds.size())]);
     try {

@@ -33,7 +33,7 @@ class Alone final : public Collectives {
 };
 
 WeightLayout one_matrix(std::int64_t count) {
-  return {{{"w", {count}, 0, count, true}}, (count + 15) / 16 * 16};
+  return {{{{0}, "w", {count}, 0, count, true}}, (count + 15) / 16 * 16};
 }
 
 WeightFiles files_of(const WeightLayout& layout, const std::vector<float>& weights) {
@@ -41,7 +41,7 @@ WeightFiles files_of(const WeightLayout& layout, const std::vector<float>& weigh
 }
 
 TEST(GradientMask, HoldsWhatMovedByMoreThanTheTolerance) {
-  const WeightLayout layout{{{"a", {3}, 0, 3, true}, {"b", {2}, 16, 2, false}}, 32};
+  const WeightLayout layout{{{{0}, "a", {3}, 0, 3, true}, {{1}, "b", {2}, 16, 2, false}}, 32};
   std::vector<float> before(32, 0.0F), after(32, 0.0F);
   after[0] = 0.5F, after[1] = -0.25F, after[2] = 0.0F, after[16] = 1.0F, after[17] = 1e-6F;
   const auto mask =

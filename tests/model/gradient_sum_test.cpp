@@ -20,7 +20,9 @@ namespace {
 
 using Outcome = GradientSum::Outcome;
 
-WeightLayout layout_of_two() { return {{{"a", {5}, 0, 5, false}, {"b", {3}, 16, 3, false}}, 32}; }
+WeightLayout layout_of_two() {
+  return {{{{0}, "a", {5}, 0, 5, false}, {{1}, "b", {3}, 16, 3, false}}, 32};
+}
 
 /// Ranks as threads of one process.
 class Ranks {
@@ -235,9 +237,9 @@ std::vector<Stepped> step_on(int nodes, int on_node, const WeightLayout& layout,
 TEST(GradientSum, SharedAmongRanksTheStepHasTheSameBits) {
   // cuts of four ranks fall inside the tensors
   constexpr std::int64_t kCount = 60'007, kMatrix = 300'000;
-  const WeightLayout layout{{{"a", {kMatrix}, 0, kMatrix, true},
-                             {"b", {kCount}, kMatrix, kCount, false},
-                             {"c", {kMatrix}, 360'016, kMatrix, true}},
+  const WeightLayout layout{{{{0}, "a", {kMatrix}, 0, kMatrix, true},
+                             {{1}, "b", {kCount}, kMatrix, kCount, false},
+                             {{2}, "c", {kMatrix}, 360'016, kMatrix, true}},
                             660'016};
   std::vector<std::vector<float>> micro_batches(5,
                                                 std::vector<float>(std::size_t(layout.size), 0.0F));
@@ -331,7 +333,7 @@ TEST(GradientSum, PartsOfATensorAddUp) {
   for (Outcome outcome = Outcome::repeat; outcome == Outcome::repeat; outcome = sum.finish(alone)) {
     sum.start();
     // element 2 of the first tensor gets two parts
-    sum.add(0, 0, first), sum.add(0, 2, second), sum.add(1, 1, second);
+    sum.add({0}, 0, first), sum.add({0}, 2, second), sum.add({1}, 1, second);
     sum.end_micro_batch();
   }
   const auto values = sum.gradient().values;
@@ -339,7 +341,8 @@ TEST(GradientSum, PartsOfATensorAddUp) {
             (std::vector<float>{1.0F, -2.0F, 3.5F, 0.25F, 0.0F}));
   EXPECT_EQ(std::vector<float>(values.begin() + 16, values.begin() + 19),
             (std::vector<float>{0.0F, 0.5F, 0.25F}));
-  EXPECT_THROW(sum.add(0, 3, first), std::logic_error);
+  EXPECT_THROW(sum.add({0}, 3, first), std::logic_error);
+  EXPECT_THROW(sum.add({2}, 0, second), std::logic_error);  // no such tensor
 }
 
 TEST(GradientSum, APartOutsideTheWindowRepeatsTheWholeTensor) {
@@ -350,7 +353,7 @@ TEST(GradientSum, APartOutsideTheWindowRepeatsTheWholeTensor) {
   for (Outcome outcome = Outcome::repeat; outcome == Outcome::repeat;
        outcome = sum.finish(alone), ++repeats) {
     sum.start();
-    sum.add(0, 0, small), sum.add(0, 1, large);
+    sum.add({0}, 0, small), sum.add({0}, 1, large);
     sum.end_micro_batch();
   }
   EXPECT_EQ(repeats, 1);
@@ -375,7 +378,7 @@ TEST(GradientSum, NonFiniteMicroBatchesAreReported) {
 }
 
 TEST(GradientSum, RefusesSharesThatCutABlockOfTheNorm) {
-  const WeightLayout layout{{{"a", {9000}, 0, 9000, true}}, 9008};
+  const WeightLayout layout{{{{0}, "a", {9000}, 0, 9000, true}}, 9008};
   Alone alone;
   AlignedArray<std::byte> memory(GradientSum::bytes(layout));
   const auto make = [&](const std::vector<std::int64_t>& begins) {

@@ -65,9 +65,9 @@ TEST(KeptTokens, ColumnsAndGradientAreThoseOfTheSoftmaxOverThem) {
       const WeightLayout layout = weight_layout(config);
       const Columns columns = runner.forward_backward(
           policy, micro_batch, 1.3, derivative,
-          [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
+          [&](TensorId tensor, std::int64_t first, std::span<const float> values) {
             for (std::size_t i = 0; i < values.size(); ++i)
-              gradient[std::size_t(layout.slices.at(slice).offset + first) + i] += values[i];
+              gradient[std::size_t(offset_of(layout, tensor) + first) + i] += values[i];
           });
       const Columns scored = runner.forward(policy, micro_batch, 1.3);
       EXPECT_EQ(columns.logprob, scored.logprob);

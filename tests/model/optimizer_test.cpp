@@ -16,7 +16,9 @@ namespace rollcall::model {
 namespace {
 
 /// One decayed matrix of two and one undecayed vector of one, sixteen floats apart.
-WeightLayout two_tensors() { return {{{"w", {1, 2}, 0, 2, true}, {"b", {1}, 16, 1, false}}, 32}; }
+WeightLayout two_tensors() {
+  return {{{{0}, "w", {1, 2}, 0, 2, true}, {{1}, "b", {1}, 16, 1, false}}, 32};
+}
 
 TEST(LearningRate, WarmsUpLinearlyThenFallsByCosine) {
   const OptimizerSection settings{.lr = 2.0, .warmup_steps = 4, .min_lr_ratio = 0.1};

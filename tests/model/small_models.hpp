@@ -51,10 +51,9 @@ inline std::vector<const kernels::KernelSet*> kernel_sets(const char* numerics) 
 inline std::vector<float> random_weights(const ModelConfig& config, std::uint64_t seed) {
   const WeightLayout layout = weight_layout(config);
   std::vector<float> weights(std::size_t(layout.size), 0.0F);
-  for (std::size_t t = 0; t < layout.slices.size(); ++t) {
-    const Slice& slice = layout.slices[t];
-    const RandomStream stream(seed, RandomPurpose::test, 0, t);
-    const double centre = slice.name.ends_with("norm.weight") ? 1.0 : 0.0;
+  for (const Slice& slice : layout.slices) {
+    const RandomStream stream(seed, RandomPurpose::test, 0, slice.tensor.value);
+    const double centre = slice.initial == Initial::ones ? 1.0 : 0.0;
     for (std::int64_t i = 0; i < slice.count; ++i)
       weights[std::size_t(slice.offset + i)] =
           float(centre + 0.25 * stream.normal(std::uint64_t(i)));
@@ -90,14 +89,19 @@ inline ColumnGradient random_columns(std::size_t count, std::uint64_t seed) {
   return columns;
 }
 
+/// Where a tensor's elements begin in a layout.
+inline std::int64_t offset_of(const WeightLayout& layout, TensorId tensor) {
+  return layout.slices.at(std::size_t(layout.slice_of(tensor))).offset;
+}
+
 /// What the sink is given for the micro-batch, layout order.
 inline std::vector<float> gradient_of(const PolicyModel& policy, const MicroBatch& micro_batch,
                                       double temperature, const ColumnGradient& derivative,
                                       Columns* columns = nullptr) {
   const WeightLayout layout = weight_layout(policy.config());
   std::vector<float> gradient(std::size_t(layout.size), 0.0F);
-  const auto sink = [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
-    float* into = gradient.data() + layout.slices.at(slice).offset + first;
+  const auto sink = [&](TensorId tensor, std::int64_t first, std::span<const float> values) {
+    float* into = gradient.data() + offset_of(layout, tensor) + first;
     for (const float value : values) *into++ += value;
   };
   Columns seen = forward_backward(policy, micro_batch, temperature, derivative, sink);

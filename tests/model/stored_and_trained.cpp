@@ -123,7 +123,7 @@ void one_batch(std::uint64_t seed, const kernels::KernelSet& set, const std::str
       const Columns columns =
           backward ? forward_backward(policy, micro_batch, sampling.temperature,
                                       random_columns(micro_batch.targets.size(), seed),
-                                      [](std::size_t, std::int64_t, std::span<const float>) {})
+                                      [](TensorId, std::int64_t, std::span<const float>) {})
                    : forward(policy, micro_batch, sampling.temperature);
       tally.tokens += std::int64_t(logprob.size());
       tally.trained += backward ? std::int64_t(logprob.size()) : 0;

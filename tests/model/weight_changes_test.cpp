@@ -11,7 +11,9 @@ namespace rollcall::model::testing {
 namespace {
 
 /// Tensors of four and of two weights with padding between them.
-WeightLayout two_tensors() { return {{{"a", {4}, 0, 4, true}, {"b", {2}, 16, 2, false}}, 32}; }
+WeightLayout two_tensors() {
+  return {{{{0}, "a", {4}, 0, 4, true}, {{1}, "b", {2}, 16, 2, false}}, 32};
+}
 
 std::vector<float> filled(const std::vector<float>& a, const std::vector<float>& b) {
   std::vector<float> all(32, 0.0F);
@@ -34,7 +36,7 @@ TEST(WeightChanges, CountWhatMovedByMoreThanTheTolerance) {
 }
 
 TEST(WeightChanges, KeepTheLargestMovesScaled) {
-  const WeightLayout layout{{{"a", {4}, 0, 4, true}}, 16};
+  const WeightLayout layout{{{{0}, "a", {4}, 0, 4, true}}, 16};
   const std::vector<float> before(16, 0.0F);
   std::vector<float> after = before;
   for (std::size_t i = 0; i < 4; ++i) after[i] = std::vector<float>{4, 1, -3, 0.5F}[i];

@@ -38,6 +38,20 @@ TEST(Layout, SlicesAreAlignedDisjointAndDecayIsForProjections) {
   EXPECT_GE(layout.size, end);
 }
 
+TEST(Layout, FindsATensorByItsId) {
+  WeightLayout layout = weight_layout(small_config(Family::qwen2));
+  for (std::size_t s = 0; s < layout.slices.size(); ++s) {
+    EXPECT_EQ(layout.slices[s].tensor, TensorId{s});
+    EXPECT_EQ(layout.slice_of(TensorId{s}), std::int64_t(s));
+  }
+  EXPECT_EQ(layout.slice_of(TensorId{layout.slices.size()}), -1);
+  // A layout of some of the tensors keeps their ids.
+  layout.slices.erase(layout.slices.begin(), layout.slices.begin() + 3);
+  EXPECT_EQ(layout.slice_of(TensorId{2}), -1);
+  EXPECT_EQ(layout.slice_of(TensorId{3}), 0);
+  EXPECT_EQ(WeightLayout{}.slice_of(TensorId{0}), -1);
+}
+
 TEST(InitialWeights, AreAddressedAndFollowTheirLaw) {
   ModelConfig config = small_config(Family::qwen2);
   config.initializer_range = 0.5;
@@ -55,7 +69,7 @@ TEST(InitialWeights, AreAddressedAndFollowTheirLaw) {
 }
 
 TEST(Digest, SeesEveryValueAndNoPadding) {
-  const WeightLayout layout{{{"a", {3}, 0, 3, false}}, 16};
+  const WeightLayout layout{{{{0}, "a", {3}, 0, 3, false}}, 16};
   std::vector<float> weights(16, 1.0F);
   const std::string digest = weights_sha256(layout, weights);
   weights[3] = 2.0F;

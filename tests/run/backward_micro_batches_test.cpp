@@ -433,9 +433,9 @@ TEST(BackwardMicroBatches, TreesHaveTheGradientOfTheirRollouts) {
         tokens += std::int64_t(each.micro_batch.tokens.size());
         model::forward_backward(
             policy, each.micro_batch, 0.7, each.derivative.by,
-            [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
-              const auto at =
-                  std::size_t(model::weight_layout(config).slices[slice].offset + first);
+            [&](model::TensorId tensor, std::int64_t first, std::span<const float> values) {
+              const auto at = std::size_t(
+                  model::testing::offset_of(model::weight_layout(config), tensor) + first);
               for (std::size_t i = 0; i < values.size(); ++i) sum[at + i] += double(values[i]);
             });
       }

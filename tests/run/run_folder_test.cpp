@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/files/file.hpp"
 #include "io/checkpoint.hpp"
+#include "model/config/adapter_config.hpp"
 #include "support/temporary_folder.hpp"
 #include "watch/failure.hpp"
 
@@ -258,6 +259,21 @@ TEST_F(Folder, KeepsTheTextFilesThatTheRunUses) {
   fs::remove(fs::path(config.run.dir) / "config.toml");
   keep({}, "none");
   EXPECT_FALSE(fs::exists(kept)) << "a tokenizer that the run does not use";
+}
+
+TEST_F(Folder, AnAdapterStandsWhereAModelFolderMay) {
+  const fs::path base = root / "base", adapter = root / "adapter";
+  write_all(base, {{"config.json", "{}"}, {"tokenizer.json", kTokenizer}});
+  write_all(adapter, {{"adapter_config.json",
+                       model::to_adapter_config_json({{2, 4.0, false, {"q_proj"}}, base.string()})},
+                      {"LICENSE", "free"}});
+  EXPECT_EQ(checkpoint_folder(adapter.string()), adapter);
+  EXPECT_EQ(checkpoint_folder(adapter.string() + "/"), adapter);
+  EXPECT_EQ(text_folder(adapter.string()), base) << "it has no tokenizer of its own";
+  write_all(adapter, {{"tokenizer.json", kTokenizer}});
+  EXPECT_EQ(text_folder(adapter.string()), adapter);
+  config.model.path = adapter.string();
+  EXPECT_EQ(weights_source(config), adapter);
 }
 
 TEST_F(Folder, LeavesNoTextFilesOfAnotherModel) {

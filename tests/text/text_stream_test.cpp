@@ -21,6 +21,17 @@ TEST(TextStream, HoldsBackAnUnfinishedCharacter) {
                                                   // character
 }
 
+TEST(TextStream, FindsAMarkOrItsBeginningAtTheEnd) {
+  EXPECT_EQ(find_growing("one <tag> two", "<tag>"), 4U);
+  EXPECT_EQ(find_growing("one <tag> <tag>", "<tag>", 5), 10U);
+  EXPECT_EQ(find_growing("one <ta", "<tag>"), 4U);
+  EXPECT_EQ(find_growing("one <ta", "<tag>", 5), 7U);
+  EXPECT_EQ(find_growing("one <tub", "<tag>"), 8U);
+  EXPECT_EQ(find_growing("aab", "ab"), 1U);
+  EXPECT_EQ(find_growing("xaaa", "aaaa"), 1U) << "the longest beginning comes first";
+  EXPECT_EQ(find_growing("", "a"), 0U);
+}
+
 /// Pieces as they come, token by token, and what is left at the end; each piece whole characters.
 std::vector<std::string> pieces(const Tokenizer& tokenizer, std::span<const std::int32_t> tokens) {
   TextStream stream(tokenizer);

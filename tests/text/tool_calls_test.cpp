@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace rollcall::text {
 namespace {
@@ -201,6 +202,34 @@ TEST(ToolCalls, TheFormIsFoundByRenderingACall) {
               HasSubstr("in a form that is not known"));
   EXPECT_THAT(refusal(head + "{{ raise_exception('no tools here') }}" + tail),
               HasSubstr("no tools here"));
+}
+
+TEST(ToolCalls, AnOpeningIsTheBeginningOfACall) {
+  for (const auto& [form, rest] :
+       {std::pair{CallForm::hermes, "}\n</tool_call>"}, std::pair{CallForm::llama, "}"},
+        std::pair{CallForm::fence, "}]\n```"}}) {
+    const std::string key = form == CallForm::llama ? "parameters" : "arguments";
+    const ToolCalls named = read(form, call_opening(form, "search") + "{\"q\": 1}" + rest);
+    ASSERT_EQ(named.calls.size(), 1U) << named.fault;
+    EXPECT_EQ(named.calls[0].name, "search");
+    const ToolCalls any =
+        read(form, call_opening(form) + "calculator\", \"" + key + "\": {}" + rest);
+    ASSERT_EQ(any.calls.size(), 1U) << any.fault;
+    EXPECT_EQ(any.calls[0].name, "calculator");
+  }
+}
+
+TEST(ToolCalls, ACallMayBeginAtAMarkOrItsBeginning) {
+  EXPECT_EQ(call_may_begin(CallForm::hermes, "So <tool_call>{"), 3U);
+  EXPECT_EQ(call_may_begin(CallForm::hermes, "So <tool_call> <tool_call>", 4), 15U);
+  EXPECT_EQ(call_may_begin(CallForm::hermes, "So <tool"), 3U);
+  EXPECT_EQ(call_may_begin(CallForm::hermes, "So <tools>"), 10U);
+  EXPECT_EQ(call_may_begin(CallForm::fence, "```js"), 0U);
+  EXPECT_EQ(call_may_begin(CallForm::fence, "```c"), 4U);
+  EXPECT_EQ(call_may_begin(CallForm::llama, " {"), 1U);
+  EXPECT_EQ(call_may_begin(CallForm::llama, "<|py"), 0U);
+  EXPECT_EQ(call_may_begin(CallForm::llama, "It is {1}"), 9U);
+  EXPECT_EQ(call_may_begin(CallForm::llama, "<think>{x}</think>\n{"), 19U);
 }
 
 }  // namespace

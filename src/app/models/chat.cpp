@@ -74,7 +74,7 @@ void add_chat(Command program) {
       "talk with a model: a line in, an answer out, word by word; /exit or end of input quits");
   command
       .option("weights", flags->weights,
-              "RUN, RUN@STEP or a folder with config.json, model.safetensors and a chat template")
+              "RUN, RUN@STEP, or the folder of a model or of an adapter, with a chat template")
       .required();
   command.option("--system", flags->system, "system message");
   add_numerics(command, flags->numerics);

@@ -64,7 +64,10 @@ void add_export(Command program) {
   auto flags = std::make_shared<ExportFlags>();
   auto command = program.command(
       "export", "write config.json, model.safetensors and the tokenizer's files for transformers");
-  command.option("weights", flags->weights, "RUN, RUN@STEP, RUN@CHECKPOINT or a model folder")
+  command
+      .option(
+          "weights", flags->weights,
+          "RUN, RUN@STEP, RUN@CHECKPOINT, or the folder of a model, or of an adapter, which is merged")
       .required();
   command.option("out", flags->out, "folder to write").required();
   command.option("--dtype", flags->dtype, "f32, or bf16: rounded to the nearest, ties to even")

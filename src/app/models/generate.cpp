@@ -53,8 +53,7 @@ void add_generate(Command program) {
   auto flags = std::make_shared<GenerateFlags>();
   auto command = program.command("generate", "a prompt in, text out");
   command
-      .option("weights", flags->weights,
-              "RUN, RUN@STEP or a folder with config.json and model.safetensors")
+      .option("weights", flags->weights, "RUN, RUN@STEP, or the folder of a model or of an adapter")
       .required();
   command
       .option(

@@ -29,7 +29,7 @@ struct InteractiveModel {
 /// Uses run.threads, or all cores that this process may use.
 model::DecodeOptions decode_options(const RunConfig& config);
 
-/// `reference` is RUN, RUN@STEP or a folder with config.json and model.safetensors. A run has its
+/// `reference` is RUN, RUN@STEP, or the folder of a model or of an adapter. A run has its
 /// own settings; `assignments` override them, and `defaults` are the settings of a folder without a
 /// run file. run.numerics comes from run::numerics_of() unless `assignments` set it.
 InteractiveModel open_speaker(const std::string& reference,

@@ -107,8 +107,7 @@ void add_logprob(Command program) {
       "log-probs of given token ids: one JSON array of ids per input line, one array of the "
       "log-probs of ids[1:] per output line");
   command
-      .option("weights", flags->weights,
-              "RUN, RUN@STEP or a folder with config.json and model.safetensors")
+      .option("weights", flags->weights, "RUN, RUN@STEP, or the folder of a model or of an adapter")
       .required();
   add_numerics(command, flags->numerics);
   command.runs([flags] { return score_lines(*flags); });

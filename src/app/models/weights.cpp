@@ -137,7 +137,9 @@ void add_weight_changes(Command parent) {
       "compare",
       "for each tensor, how many weights differ between two checkpoints, and the share that does "
       "not");
-  command.option("before", flags->before, "RUN, RUN@STEP, RUN@CHECKPOINT or a model folder")
+  command
+      .option("before", flags->before,
+              "RUN, RUN@STEP, RUN@CHECKPOINT, or the folder of a model or of an adapter")
       .required();
   command.option("after", flags->after, "another of the same model").required();
   command
@@ -156,7 +158,7 @@ void add_merge(Command parent) {
   command.option("out", flags->out, "folder to write").required();
   command
       .option("models", flags->models,
-              "RUN, RUN@STEP, RUN@CHECKPOINT or model folders, of one model")
+              "RUN, RUN@STEP, RUN@CHECKPOINT, or folders of models or of adapters, of one model")
       .required();
   command
       .option("--shares", flags->shares,

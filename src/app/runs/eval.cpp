@@ -117,7 +117,7 @@ void add_eval(Command program, const Arguments& arguments) {
       program.command("eval", "pass@k and maj@k on held-out prompts, with bootstrap intervals");
   command
       .option("weights", flags->weights,
-              "RUN, RUN@STEP, RUN@CHECKPOINT or a folder with config.json and model.safetensors")
+              "RUN, RUN@STEP, RUN@CHECKPOINT, or the folder of a model or of an adapter")
       .required();
   command.option("--run-file", flags->run_file,
                  "run file with task, verifier and sampling; default: that of the run folder");

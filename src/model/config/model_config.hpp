@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/run_config.hpp"
+#include "model/config/adapter_config.hpp"
 #include "model/config/architectures.hpp"
 #include "model/config/rope.hpp"
 
@@ -12,8 +13,8 @@
 
 namespace rollcall::model {
 
-/// What config.json says about a model. It is made from a run file's model section or read from a
-/// model folder.
+/// What config.json says about a model, and which adapter changes it. It is made from a run file's
+/// model section or read from a model folder.
 struct ModelConfig {
   Architecture architecture = Architecture::llama;
   std::int64_t vocab_size = 0;
@@ -28,6 +29,7 @@ struct ModelConfig {
   bool attention_bias = false, output_bias = false, mlp_bias = false;
   std::int64_t bos_token_id = -1, pad_token_id = -1;  ///< -1: no such token
   std::vector<std::int64_t> eos_token_ids;            ///< any of them ends a sequence
+  AdapterConfig adapter;  ///< not part of config.json; absent where its matrices are merged
 };
 
 inline bool is_end_token(const ModelConfig& config, std::int64_t token) {

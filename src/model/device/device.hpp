@@ -31,6 +31,18 @@ class DeviceArena {
   }
   Mark mark() const { return at_; }
   void give_back(Mark mark) { at_ = mark; }
+  /// Gives back at its end what was taken since its beginning.
+  class Scope {
+   public:
+    explicit Scope(DeviceArena& arena) : arena_(&arena), mark_(arena.mark()) {}
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() { arena_->give_back(mark_); }
+
+   private:
+    DeviceArena* arena_;
+    Mark mark_;
+  };
 
  private:
   std::byte* take_bytes(std::size_t bytes);

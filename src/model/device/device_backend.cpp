@@ -1,6 +1,8 @@
 // The operations as calls of the device's kernels.
 #include "model/device/device_backend.hpp"
 
+#include "model/block/block.hpp"
+
 #include <algorithm>
 
 namespace rollcall::model {
@@ -27,7 +29,7 @@ DeviceBackend::Rows DeviceBackend::embed(const OnDevice& policy, const PassRows&
 DeviceBackend::Rows DeviceBackend::hidden(const OnDevice& policy, const PassRows& input) {
   Rows x = embed(policy, input, Keep::nothing);
   for (std::size_t i = 0; i < policy.view.layers.size(); ++i)
-    x = run_block(*this, policy.view, i, x).y;
+    x = run_block(*this, policy.view, i, x).y();
   return x;
 }
 
@@ -47,7 +49,7 @@ void DeviceBackend::logits(const OnDevice& policy, const float* const* rows, std
           *normed = arena_.take<float>(count * width),
           *logits = arena_.take<float>(count * head.outputs);
     cuda::sum_rows(context(), rows + first, nullptr, count, width, gathered);
-    cuda::rms_norm(context(), gathered, count, width, policy.view.final_norm.weight,
+    cuda::rms_norm(context(), gathered, count, width, policy.view.final_norm.values,
                    norm_eps(policy.view), normed);
     cuda::product(context(), rounded_rows(normed, count, width), rows_of(head), head.bias,
                   head.slices, logits);
@@ -76,15 +78,16 @@ cuda::Rows16 DeviceBackend::rounded_rows(const float* x, std::int64_t n, std::in
 DeviceBackend::Rows DeviceBackend::rms_norm(Rows x, const Norm& norm) {
   const Rows y = take(x.width);
   // A product reads norms of whole rows, but never norms of single heads.
-  cuda::rms_norm(context(), x.values, n_ * (x.width / norm.width), norm.width, norm.weight,
+  cuda::rms_norm(context(), x.values, n_ * (x.width / norm.width), norm.width, norm.values,
                  norm_eps(policy_->view), y.values, x.width == norm.width ? rounding(y) : nullptr);
   return y;
 }
 
-void DeviceBackend::rope(Rows x, int direction) {
+void DeviceBackend::rope(Rows x, int table, int direction) {
+  const auto [cos, sin] = policy_->rotary[std::size_t(table)];
   const std::int64_t head_dim = policy_->view.config.head_dim;
-  cuda::rope(context(), x.values, n_, x.width / head_dim, head_dim, input_.positions, policy_->cos,
-             policy_->sin, direction);
+  cuda::rope(context(), x.values, n_, x.width / head_dim, head_dim, input_.positions, cos, sin,
+             direction);
 }
 
 DeviceBackend::Rows DeviceBackend::attention(std::size_t layer, Rows q, Rows k, Rows v) {

@@ -5,7 +5,6 @@
 #include "base/errors/error.hpp"
 #include "model/device/device_policy.hpp"
 #include "model/device/device_rows.hpp"
-#include "model/engine/transformer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -71,7 +70,8 @@ class DeviceBackend {
   /// x + linear(y). With Keep::nothing the sum replaces x.
   Rows add_linear(Rows x, Rows y, const Linear& linear);
   Rows rms_norm(Rows x, const Norm& norm);
-  void rope(Rows x, int direction);  ///< in place
+  /// In place, by the angles of ModelShape::ropes[table].
+  void rope(Rows x, int table, int direction);
   Rows attention(std::size_t layer, Rows q, Rows k, Rows v);
   Rows swiglu(Rows gate, Rows up);
 

@@ -1,39 +1,22 @@
-// The gradient of each operation, in the order of the backward pass. All work is queued, and
-// nothing waits for it.
+// The gradient of each operation, as calls of the device's kernels.
 #include "model/device/device_backward.hpp"
 
-#include <algorithm>
+#include "model/block/head.hpp"
+
 #include <numeric>
+#include <vector>
 
 namespace rollcall::model {
-namespace {
 
 namespace cuda = kernels::cuda;
-using device_sizes::kHeadOutputs, device_sizes::kWeightFloats;
-
-}  // namespace
-
-std::vector<SliceRange> backward_parts(const PolicyModel::Packed& policy) {
-  const auto one = [](std::int64_t slice) {
-    return SliceRange{std::size_t(slice), std::size_t(slice) + 1};
-  };
-  std::vector<SliceRange> parts{one(policy.head.weight_slice), one(policy.final_norm.slice)};
-  std::int64_t last = policy.final_norm.slice;
-  for (auto layer = policy.layers.rbegin(); layer != policy.layers.rend(); ++layer) {
-    parts.push_back({std::size_t(layer->input_norm.slice), std::size_t(last)});
-    last = layer->input_norm.slice;
-  }
-  parts.push_back(one(0));
-  return parts;
-}
 
 DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend,
                                const PackedSequences& sequences, DeviceGradients* gradients)
-    : policy_(&policy.view),
+    : products_(backend, gradients),
+      policy_(&policy.view),
       backend_(&backend),
-      gradients_(gradients),
       n_(std::int64_t(sequences.positions().size())) {
-  if (gradients == nullptr) return;  // only states() is called
+  if (gradients == nullptr) return;  // only states_backward() is called
   std::vector<cuda::AttentionSequence> all;
   for (std::size_t s = 0; s < sequences.sequences(); ++s) {
     const auto& stretch = sequences.stretch(s);
@@ -47,210 +30,97 @@ DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend,
             device.upload(std::span<const std::int32_t>(table.children))};
 }
 
-float* DeviceBackward::zeros(std::int64_t rows, std::int64_t width) {
-  float* made = take(rows, width);
-  cuda::fill_zeros(context(), made, std::size_t(rows * width) * sizeof(float));
-  return made;
+void DeviceBackward::begin(std::int64_t) { dx_ = take(policy_->head.inputs); }
+
+DeviceBackward::Rows DeviceBackward::gather(const float* hidden,
+                                            std::span<const std::int64_t> rows) {
+  const std::int64_t width = dx_.width, count = std::int64_t(rows.size());
+  std::vector<const float*> from;
+  for (const std::int64_t row : rows) from.push_back(hidden + row * width);
+  float* to = products_.take(count, width);
+  cuda::sum_rows(context(), backend_->device().upload(std::span<const float* const>(from)), nullptr,
+                 count, width, to);
+  return {to, width};
 }
 
-/// x^T rounded. The gradients of all outputs of a weight share this operand.
-cuda::Rows16 DeviceBackward::turned(const float* x, std::int64_t rows, std::int64_t width) {
-  auto* to = backend_->arena().take<kernels::Bf16>(width * cuda::stepped(rows));
-  cuda::round_transposed(context(), x, rows, width, to);
-  return {to, width, rows};
+void DeviceBackward::scatter(Rows d, std::span<const std::int64_t> rows) {
+  std::vector<const float*> own(rows.size());
+  std::vector<std::int32_t> begin(std::size_t(n_ + 1), 0);
+  for (const std::int64_t row : rows) ++begin[std::size_t(row + 1)];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<std::int32_t> next = begin;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    own[std::size_t(next[std::size_t(rows[i])]++)] = d.values + std::int64_t(i) * d.width;
+  Device& device = backend_->device();
+  cuda::sum_rows(context(), device.upload(std::span<const float* const>(own)),
+                 device.upload(std::span<const std::int32_t>(begin)), n_, d.width, dx_.values);
 }
 
-/// The gradient of a weight. dy [rows, linear.outputs] belongs to its outputs from first_output on.
-void DeviceBackward::weights(const Linear& linear, std::int64_t first_output, const float* dy,
-                             const cuda::Rows16& turned_x) {
-  const auto mark = backend_->arena().mark();
-  const cuda::Rows16 turned_dy = turned(dy, turned_x.columns, linear.outputs);
-  const std::int64_t most =
-      std::min(std::max<std::int64_t>(kWeightFloats / linear.inputs, 1), linear.outputs);
-  float* made = take(most, linear.inputs);
-  for (std::int64_t first = 0; first < linear.outputs; first += most) {
-    const std::int64_t count = std::min(most, linear.outputs - first);
-    cuda::product(
-        context(),
-        {turned_dy.rows + first * cuda::stepped(turned_dy.columns), count, turned_dy.columns},
-        turned_x, nullptr, 1, made);
-    gradients_->add(std::size_t(linear.weight_slice), (first_output + first) * linear.inputs, made,
-                    count * linear.inputs);
-  }
-  backend_->arena().give_back(mark);
-}
-
-/// dx [rows, inputs] = dy [rows, outputs] W.
-void DeviceBackward::inputs(const Linear& linear, const float* dy, std::int64_t rows, float* dx) {
-  const auto mark = backend_->arena().mark();
-  auto* turned_w =
-      backend_->arena().take<kernels::Bf16>(linear.inputs * cuda::stepped(linear.outputs));
-  cuda::transpose(context(), rows_of(linear), turned_w);
-  cuda::product(context(), backend_->rounded_rows(dy, rows, linear.outputs),
-                {turned_w, linear.inputs, linear.outputs}, nullptr, 1, dx);
-  backend_->arena().give_back(mark);
-}
-
-float* DeviceBackward::linears(const float* x, std::span<const Through> all) {
-  const std::int64_t width = all.front().linear.inputs;
-  float* const dx = take(n_, width);
-  const auto mark = backend_->arena().mark();
-  const cuda::Rows16 turned_x = turned(x, n_, width);
+DeviceBackward::Rows DeviceBackward::linears(Rows x, std::span<const Through<Rows>> all) {
+  const Rows dx = take(x.width);
+  const DeviceArena::Scope scope(backend_->arena());
+  const cuda::Rows16 turned_x = products_.turned(x.values, n_, x.width);
   for (const auto& [linear, dy] : all) {
-    weights(linear, 0, dy, turned_x);
-    if (linear.bias == nullptr) continue;
-    float* sum = take(1, linear.outputs);
-    cuda::sum_columns(context(), dy, n_, linear.outputs, sum);
-    gradients_->add(std::size_t(linear.bias_slice), 0, sum, linear.outputs);
+    products_.weights(linear, 0, dy.values, turned_x);
+    products_.bias(linear, dy.values, n_);
   }
-  float* const more = all.size() > 1 ? take(n_, width) : nullptr;
-  for (const Through& through : all) {
-    const bool first = &through == &all.front();
-    inputs(through.linear, through.dy, n_, first ? dx : more);
-    if (!first) cuda::add(context(), more, n_ * width, dx);
-  }
-  backend_->arena().give_back(mark);
+  float* const more = all.size() > 1 ? take(x.width).values : nullptr;
+  products_.inputs(all.front().linear, all.front().dy.values, n_, dx.values);
+  for (const auto& [linear, dy] : all.subspan(1))
+    products_.add_inputs(linear, dy.values, n_, more, dx.values);
   return dx;
 }
 
-void DeviceBackward::norm(const Norm& norm, const float* x, std::int64_t rows, const float* dy,
-                          float* dx, bool added) {
-  const auto mark = backend_->arena().mark();
-  float *dweight = zeros(1, norm.width), *made = added ? take(rows, norm.width) : dx;
-  cuda::rms_norm_backward(context(), x, rows, norm.width, norm.weight, norm_eps(*policy_), dy, made,
+void DeviceBackward::norm_backward(const Norm& norm, const float* x, std::int64_t rows,
+                                   const float* dy, float* dx, bool added) {
+  const DeviceArena::Scope scope(backend_->arena());
+  float *dweight = products_.zeros(1, norm.width),
+        *made = added ? products_.take(rows, norm.width) : dx;
+  cuda::rms_norm_backward(context(), x, rows, norm.width, norm.values, norm_eps(*policy_), dy, made,
                           dweight);
   if (added) cuda::add(context(), made, rows * norm.width, dx);
-  gradients_->add(std::size_t(norm.slice), 0, dweight, norm.width);
-  backend_->arena().give_back(mark);
+  products_.gradients().add(norm.weight, 0, dweight, norm.width);
 }
 
-float* DeviceBackward::states(const Predictions& p, float scale) {
-  const Linear& head = policy_->head;
-  const std::int64_t width = head.inputs, blocks = (head.outputs + kHeadOutputs - 1) / kHeadOutputs;
-  const auto m = std::int64_t(p.rows.size());
-  float* dnormed = zeros(m, width);
-  const auto mark = backend_->arena().mark();
-  std::vector<std::int32_t> targets;  // [blocks, m] counted from the block's first token
-  for (std::int64_t b = 0; b < blocks; ++b)
-    for (const std::int32_t target : p.targets)
-      targets.push_back(std::int32_t(target - b * kHeadOutputs));
-  const std::int32_t* shifted = backend_->device().upload(std::span<const std::int32_t>(targets));
-  float *part = take(m, width), *z = take(m, std::min(kHeadOutputs, head.outputs));
-  const cuda::Rows16 normed = backend_->rounded_rows(p.normed, m, width);
-  const cuda::Rows16 turned_normed =
-      gradients_ == nullptr ? cuda::Rows16{} : turned(p.normed, m, width);
-  for (std::int64_t b = 0; b < blocks; ++b) {
-    Linear block = head;
-    const std::int64_t first = b * kHeadOutputs;
-    block.outputs = std::min(kHeadOutputs, head.outputs - first);
-    block.panels = rows_of(head).rows + first * cuda::stepped(width);
-    cuda::product(context(), normed, rows_of(block), nullptr, head.slices, z);
-    cuda::token_columns_backward(context(), z, m, block.outputs, scale, shifted + b * m, p.lse,
-                                 p.entropy, p.dlogprob, p.dentropy, z);
-    if (gradients_ != nullptr) weights(block, first, z, turned_normed);
-    inputs(block, z, m, part);
-    cuda::add(context(), part, m * width, dnormed);
-  }
-  backend_->arena().give_back(mark);
-  return dnormed;
+DeviceBackward::Rows DeviceBackward::norm(const Norm& norm, std::int64_t rows, Rows x, Rows dy) {
+  const Rows dx{products_.take(rows, x.width), x.width};
+  norm_backward(norm, x.values, rows * (x.width / norm.width), dy.values, dx.values, false);
+  return dx;
 }
 
-void DeviceBackward::head(const float* hidden, const Predictions& p, float scale) {
-  Device& device = backend_->device();
-  const std::int64_t width = policy_->head.inputs;
-  const auto m = std::int64_t(p.rows.size());
-  dx_ = take(n_, width);
-  const auto mark = backend_->arena().mark();
-  gradients_->begin_part(0);
-  float* dnormed = states(p, scale);
-  gradients_->end_part();
-  float *part = take(m, width), *last = take(m, width);
-  // The last token of a sequence predicts the first tokens of all sequences that continue it, so
-  // its gradient is a sum.
-  std::vector<const float*> predicting, own(static_cast<std::size_t>(m));
-  std::vector<std::int32_t> begin(std::size_t(n_ + 1), 0);
-  for (const std::int64_t row : p.rows)
-    predicting.push_back(hidden + row * width), ++begin[std::size_t(row + 1)];
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<std::int32_t> next = begin;
-  for (std::int64_t i = 0; i < m; ++i)
-    own[std::size_t(next[std::size_t(p.rows[std::size_t(i)])]++)] = dnormed + i * width;
-  cuda::sum_rows(context(), device.upload(std::span<const float* const>(predicting)), nullptr, m,
-                 width, last);
-  gradients_->begin_part(1);
-  norm(policy_->final_norm, last, m, dnormed, part, false);
-  gradients_->end_part();
-  for (const float*& row : own) row = part + (row - dnormed);
-  cuda::sum_rows(context(), device.upload(std::span<const float* const>(own)),
-                 device.upload(std::span<const std::int32_t>(begin)), n_, width, dx_);
-  backend_->arena().give_back(mark);
+void DeviceBackward::norm_into_dx(const Norm& norm, Rows x, Rows dy) {
+  norm_backward(norm, x.values, n_, dy.values, dx_.values, true);
 }
 
-DeviceBackward::Heads DeviceBackward::attention(const BlockRows<Rows>& rows, const float* dout) {
-  const Heads d{take(n_, rows.q.width), take(n_, rows.k.width), take(n_, rows.v.width)};
-  cuda::attention_backward(context(), rows.q.values, rows.k.values, rows.v.values, dout, n_,
-                           head_shape(*policy_), tiles_, d.q, d.k, d.v);
+Heads<DeviceBackward::Rows> DeviceBackward::attention(const Heads<Rows>& rows, Rows dout) {
+  const Heads<Rows> d{take(rows.q.width), take(rows.k.width), take(rows.v.width)};
+  cuda::attention_backward(context(), rows.q.values, rows.k.values, rows.v.values, dout.values, n_,
+                           head_shape(*policy_), tiles_, d.q.values, d.k.values, d.v.values);
   return d;
 }
 
-void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
-  const Layer& layer = policy_->layers[i];
-  const auto mark = backend_->arena().mark();
-  const std::int64_t inner = layer.gate.outputs, dim = policy_->config.head_dim;
-
-  gradients_->begin_part(policy_->layers.size() + 1 - i);
-  const float* dactivated = linears(rows.activated.values, std::array{Through{layer.down, dx_}});
-  float *dgate = take(n_, inner), *dup = take(n_, inner);
-  cuda::swiglu_backward(context(), rows.gate.values, rows.up.values, n_, inner, dactivated, dgate,
-                        dup);
-  const float* dnormed = linears(rows.middle_normed.values,
-                                 std::array{Through{layer.gate, dgate}, Through{layer.up, dup}});
-  norm(layer.post_attention_norm, rows.middle.values, n_, dnormed, dx_, true);
-  backend_->arena().give_back(mark);
-
-  const float* dattended = linears(rows.attended.values, std::array{Through{layer.o, dx_}});
-  Heads d = attention(rows, dattended);
-  if (has_rope(policy_->config, std::int64_t(i)))
-    backend_->rope({d.q, rows.q.width}, -1), backend_->rope({d.k, rows.k.width}, -1);
-  if (policy_->config.qk_norm) {
-    float *q = take(n_, rows.q.width), *k = take(n_, rows.k.width);
-    norm(layer.q_norm, rows.q_plain.values, n_ * (rows.q.width / dim), d.q, q, false);
-    norm(layer.k_norm, rows.k_plain.values, n_ * (rows.k.width / dim), d.k, k, false);
-    d.q = q, d.k = k;
-  }
-  dnormed = linears(rows.normed.values, std::array{Through{layer.q, d.q}, Through{layer.k, d.k},
-                                                   Through{layer.v, d.v}});
-  norm(layer.input_norm, rows.x.values, n_, dnormed, dx_, true);
-  gradients_->end_part();
-  backend_->arena().give_back(mark);
+GatedRows<DeviceBackward::Rows> DeviceBackward::swiglu(Rows gate, Rows up, Rows dy) {
+  const GatedRows<Rows> d{take(gate.width), take(up.width)};
+  cuda::swiglu_backward(context(), gate.values, up.values, n_, gate.width, dy.values, d.gate.values,
+                        d.up.values);
+  return d;
 }
 
 /// Adds the rows of equal tokens in row order.
 void DeviceBackward::embedding(std::span<const std::int32_t> tokens) {
-  const std::int64_t width = policy_->config.hidden_size;
-  std::vector<std::int64_t> order(tokens.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return tokens[std::size_t(a)] < tokens[std::size_t(b)];
-  });
-  std::vector<std::int32_t> distinct, begin;
-  std::vector<const float*> row;
-  for (const std::int64_t i : order) {
-    if (distinct.empty() || distinct.back() != tokens[std::size_t(i)])
-      distinct.push_back(tokens[std::size_t(i)]), begin.push_back(std::int32_t(row.size()));
-    row.push_back(dx_ + i * width);
-  }
-  begin.push_back(std::int32_t(row.size()));
+  const std::int64_t width = dx_.width;
+  const TokenGroups groups = token_groups(tokens);
+  const auto count = std::int64_t(groups.tokens.size());
+  std::vector<const float*> rows;
+  for (const std::int64_t row : groups.rows) rows.push_back(dx_.values + row * width);
   Device& device = backend_->device();
-  const auto mark = backend_->arena().mark();
-  float* sums = take(std::int64_t(distinct.size()), width);
-  cuda::sum_rows(context(), device.upload(std::span<const float* const>(row)),
-                 device.upload(std::span<const std::int32_t>(begin)), std::int64_t(distinct.size()),
-                 width, sums);
-  gradients_->begin_part(policy_->layers.size() + 2);
-  gradients_->add_rows(distinct, sums, width);
-  gradients_->end_part();
-  backend_->arena().give_back(mark);
+  const DeviceArena::Scope scope(backend_->arena());
+  float* sums = products_.take(count, width);
+  cuda::sum_rows(context(), device.upload(std::span<const float* const>(rows)),
+                 device.upload(std::span<const std::int32_t>(groups.begin)), count, width, sums);
+  part(policy_->backward_parts.embedding, [&] {
+    products_.gradients().add_rows(policy_->embedding.tensor, groups.tokens, sums, width);
+  });
 }
 
 }  // namespace rollcall::model

@@ -15,7 +15,7 @@ std::vector<std::int64_t> ShareLayout::offsets_in(const LayoutRange& range) cons
 }
 
 DeviceGradientSum::DeviceGradientSum(Device& device, const ShareLayout& shares, Collectives& ranks,
-                                     std::vector<SliceRange> parts,
+                                     std::vector<TensorRange> parts,
                                      const DeviceOptimizerSizes& sizes)
     : device_(&device),
       shares_(&shares),
@@ -40,9 +40,7 @@ void DeviceGradientSum::add_none() {
 }
 
 void DeviceGradientSum::begin_part(std::size_t part) {
-  const Slice &first = shares_->layout.slices[parts_[part].first],
-              &last = shares_->layout.slices[parts_[part].last - 1];
-  part_range_ = {first.offset, last.offset + last.count};
+  part_range_ = shares_->layout.range_of(parts_[part]);
   if (alone()) return;
   fill_zeros(*device_, part_.get(), part_range_.size());
   const LayoutRange own = part_range_.within(shares_->share);
@@ -62,17 +60,19 @@ void DeviceGradientSum::end_part() {
                        std::size_t(own.size()) * sizeof(std::int64_t));
 }
 
-void DeviceGradientSum::add(std::size_t slice, std::int64_t first, const float* values,
+void DeviceGradientSum::add(TensorId tensor, std::int64_t first, const float* values,
                             std::int64_t count) {
+  const std::size_t slice = slice_of(tensor);
   cuda::accumulate_fixed_point(device_->context(), values, count, exponents_.of(slice),
                                sums_of(slice) + first, largest_.get() + slice);
 }
 
-void DeviceGradientSum::add_rows(std::span<const std::int32_t> tokens, const float* rows,
-                                 std::int64_t width) {
+void DeviceGradientSum::add_rows(TensorId tensor, std::span<const std::int32_t> tokens,
+                                 const float* rows, std::int64_t width) {
+  const std::size_t slice = slice_of(tensor);
   cuda::embed_backward(device_->context(), rows, device_->upload(tokens),
-                       std::int64_t(tokens.size()), width, std::ldexp(1.0, exponents_.of(0)),
-                       sums_of(0), largest_.get());
+                       std::int64_t(tokens.size()), width, std::ldexp(1.0, exponents_.of(slice)),
+                       sums_of(slice), largest_.get() + slice);
 }
 
 SumOutcome DeviceGradientSum::decide(Collectives& ranks) {

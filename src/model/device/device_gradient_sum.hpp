@@ -14,15 +14,6 @@
 
 namespace rollcall::model {
 
-/// Elements [begin, end) of the layout.
-struct LayoutRange {
-  std::int64_t begin = 0, end = 0;
-  std::int64_t size() const { return end - begin; }
-  LayoutRange within(const LayoutRange& other) const {
-    return {std::clamp(begin, other.begin, other.end), std::clamp(end, other.begin, other.end)};
-  }
-};
-
 /// A layout cut into one share per rank, seen from one of the ranks.
 struct ShareLayout {
   WeightLayout layout;
@@ -78,14 +69,14 @@ class DeviceGradientSum final : public DeviceGradients {
  public:
   /// `shares` and `ranks` are kept by reference.
   DeviceGradientSum(Device& device, const ShareLayout& shares, Collectives& ranks,
-                    std::vector<SliceRange> parts, const DeviceOptimizerSizes& sizes);
+                    std::vector<TensorRange> parts, const DeviceOptimizerSizes& sizes);
 
   void start();     ///< the sum becomes zero
   void add_none();  ///< takes part in the exchange of every part without adding anything
   void begin_part(std::size_t part) override;
   void end_part() override;
-  void add(std::size_t slice, std::int64_t first, const float* values, std::int64_t count) override;
-  void add_rows(std::span<const std::int32_t> tokens, const float* rows,
+  void add(TensorId tensor, std::int64_t first, const float* values, std::int64_t count) override;
+  void add_rows(TensorId tensor, std::span<const std::int32_t> tokens, const float* rows,
                 std::int64_t width) override;
 
   SumExponents& exponents() { return exponents_; }
@@ -106,13 +97,16 @@ class DeviceGradientSum final : public DeviceGradients {
 
  private:
   bool alone() const { return ranks_->size() == 1; }
+  std::size_t slice_of(TensorId tensor) const {
+    return std::size_t(shares_->layout.slice_of(tensor));
+  }
   std::int64_t* sums_of(std::size_t slice) const;
   void to_floats(const LayoutRange& range, float* values);
 
   Device* device_;
   const ShareLayout* shares_;
   Collectives* ranks_;
-  std::vector<SliceRange> parts_;
+  std::vector<TensorRange> parts_;
   SumExponents exponents_;
   std::vector<std::int64_t> sum_exponents_;  ///< [slices] exponents of the finished sum
   LayoutRange part_range_;                   ///< the elements of the current part

@@ -1,6 +1,8 @@
 // Micro-batches on the device. Columns come back to the host. Gradients stay unless they are
 // fetched.
 #include "base/errors/error.hpp"
+#include "model/block/block.hpp"
+#include "model/block/head.hpp"
 #include "model/device/device_backward.hpp"
 #include "model/engine/engine.hpp"
 
@@ -21,15 +23,14 @@ class Fetched final : public DeviceGradients {
   Fetched(Device& device, const GradientSink& sink) : device_(&device), sink_(&sink) {}
   void begin_part(std::size_t) override {}
   void end_part() override {}
-  void add(std::size_t slice, std::int64_t first, const float* values,
-           std::int64_t count) override {
-    (*sink_)(slice, first, fetch(values, count));
+  void add(TensorId tensor, std::int64_t first, const float* values, std::int64_t count) override {
+    (*sink_)(tensor, first, fetch(values, count));
   }
-  void add_rows(std::span<const std::int32_t> tokens, const float* rows,
+  void add_rows(TensorId tensor, std::span<const std::int32_t> tokens, const float* rows,
                 std::int64_t width) override {
     const auto all = fetch(rows, std::int64_t(tokens.size()) * width);
     for (std::size_t i = 0; i < tokens.size(); ++i)
-      (*sink_)(0, tokens[i] * width, all.subspan(i * std::size_t(width), std::size_t(width)));
+      (*sink_)(tensor, tokens[i] * width, all.subspan(i * std::size_t(width), std::size_t(width)));
   }
 
  private:
@@ -251,18 +252,18 @@ void DeviceMicroBatches::logprob_by_state(const PolicyModel& policy, const Micro
     const auto part = [&](const auto& values) {
       return std::span(values).subspan(std::size_t(first), std::size_t(count));
     };
-    const auto mark = backend_.arena().mark();
+    const DeviceArena::Scope scope(backend_.arena());
     const DeviceBackward::Predictions some{part(run.rows),
                                            part(run.targets),
                                            run.lse + first,
                                            run.entropy + first,
                                            run.normed + first * width,
                                            dlogprob,
-                                           dentropy};
-    const float* made = backward.states(some, inverse_temperature(temperature));
+                                           dentropy,
+                                           inverse_temperature(temperature)};
+    const float* made = states_backward(backward, run.policy.view.head, some).values;
     device_.download(made, std::span(gradients).first(std::size_t(count * width)));
     device_.wait();
-    backend_.arena().give_back(mark);
     visit(std::size_t(first), std::size_t(count), gradients.data());
   }
   device_.recycle();
@@ -319,7 +320,7 @@ Columns DeviceMicroBatches::forward_backward(const PolicyModel& policy,
     }
     const BlockRows<Rows> rows = run_block(backend_, run.policy.view, std::size_t(i), x);
     if (i >= first_kept) kept.push_back(rows);
-    x = rows.y;
+    x = rows.y();
   }
   read_columns(run, x.values, temperature);
 
@@ -327,18 +328,17 @@ Columns DeviceMicroBatches::forward_backward(const PolicyModel& policy,
   const auto loss = [&](const std::vector<float>& values) {
     return device_.upload(std::span<const float>(values));
   };
-  backward.head(x.values,
+  head_backward(backward, run.policy.view, x.values,
                 {run.rows, run.targets, run.lse, run.entropy, run.normed, loss(derivative.logprob),
-                 loss(derivative.entropy)},
-                inverse_temperature(temperature));
+                 loss(derivative.entropy), inverse_temperature(temperature)});
   for (std::int64_t i = blocks - 1; i >= 0; --i) {
     if (i >= first_kept) {
-      backward.block(std::size_t(i), kept[std::size_t(i - first_kept)]);
+      block_backward(backward, run.policy.view, std::size_t(i), kept[std::size_t(i - first_kept)]);
       continue;
     }
-    const auto mark = arena.mark();
-    backward.block(std::size_t(i), run_block(backend_, run.policy.view, std::size_t(i), input(i)));
-    arena.give_back(mark);
+    const DeviceArena::Scope scope(arena);
+    block_backward(backward, run.policy.view, std::size_t(i),
+                   run_block(backend_, run.policy.view, std::size_t(i), input(i)));
   }
   backward.embedding(micro_batch.tokens);
   return fetch(run, micro_batch);

@@ -60,7 +60,7 @@ void WeightGather::each(const float* share, const See& see) {
     if (pieces.empty()) return;
     const float* values = gathered(share, window);
     for (const auto& [slice, first, count] : pieces)
-      see(slice, first, values + (slices[slice].offset + first - window.begin), count);
+      see(slices[slice], first, values + (slices[slice].offset + first - window.begin), count);
     pieces.clear();
   };
   for (std::size_t s = 0; s < slices.size(); ++s) {
@@ -116,12 +116,12 @@ class ShardedDeviceOptimizer final : public DeviceOptimizer {
     expect(int(shares_.offsets.size()) == ranks.size() + 1 &&
                shares_.offsets.back() == shares_.layout.size,
            "each rank has a share, and they cover the layout");
-    const DeviceOptimizerSizes sizes = device_optimizer_sizes(
-        shares_.layout, policy.config().num_hidden_layers, shares_.share.size(), ranks.size());
+    const DeviceOptimizerSizes sizes =
+        device_optimizer_sizes(policy.config(), shares_.share.size(), ranks.size());
     const auto turn = device_.turn();
     using device_items::kShare, device_items::kWay;
     sum_ = std::make_unique<DeviceGradientSum>(device_, shares_, ranks,
-                                               backward_parts(policy.packed()), sizes);
+                                               policy.packed().backward_parts.tensors, sizes);
     for (auto* vector : {&master_, &m_, &v_}) *vector = take_device<float>(sizes.share, kShare);
     window_ = {take_device<float>(sizes.window, kWay), sizes.window};
     squares_ = take_device<double>(sizes.blocks, kWay);
@@ -216,19 +216,19 @@ void ShardedDeviceOptimizer::apply(const OptimizerSection& settings, double lr) 
     });
   });
   const OnDevice& policy = on_device(device_, policy_->packed());
-  gather_->each(master_.get(),
-                [&](std::size_t slice, std::int64_t first, const float* values,
-                    std::int64_t count) { policy.put(device_, slice, first, values, count); });
+  gather_->each(master_.get(), [&](const Slice& slice, std::int64_t first, const float* values,
+                                   std::int64_t count) {
+    policy.put(device_, slice.tensor, first, values, count);
+  });
   device_.wait();
 }
 
 void ShardedDeviceOptimizer::fetch(std::span<float> weights) {
   const auto turn = device_.turn();
-  gather_->each(master_.get(), [&](std::size_t slice, std::int64_t first, const float* values,
+  gather_->each(master_.get(), [&](const Slice& slice, std::int64_t first, const float* values,
                                    std::int64_t count) {
     if (!weights.empty())
-      download(values, weights.subspan(std::size_t(shares_.layout.slices[slice].offset + first),
-                                       std::size_t(count)));
+      download(values, weights.subspan(std::size_t(slice.offset + first), std::size_t(count)));
   });
 }
 

@@ -5,6 +5,7 @@
 #include "model/train/policy_optimizer.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace rollcall::model {
@@ -15,46 +16,19 @@ namespace cuda = kernels::cuda;
 /// Floats of the embedding that are copied at a time.
 constexpr std::int64_t kTableFloats = std::int64_t(1) << 20;
 
-/// Visits the fp32 vectors of a policy in a fixed order, each with its length and slice.
-template <class Visit>
-void each_vector(PolicyModel::Packed& view, const Visit& visit) {
-  const auto norm = [&](Norm& n) {
-    if (n.weight != nullptr) visit(n.weight, n.width, n.slice);
-  };
-  for (Layer& layer : view.layers) {
-    for (Norm* n : {&layer.input_norm, &layer.post_attention_norm, &layer.q_norm, &layer.k_norm})
-      norm(*n);
-    for (Linear* linear :
-         {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
-      if (linear->bias != nullptr) visit(linear->bias, linear->outputs, linear->bias_slice);
-  }
-  norm(view.final_norm);
-}
-
-template <class Visit>
-void each_linear(PolicyModel::Packed& view, const Visit& visit) {
-  for (Layer& layer : view.layers)
-    for (Linear* linear :
-         {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
-      visit(*linear);
-  visit(view.head);
-}
-
 /// The length of a vector, rounded up so that the next one begins at a multiple of 16 bytes.
 std::int64_t padded(std::int64_t floats) { return (floats + 3) / 4 * 4; }
-
-void copy_parts(PolicyModel::Packed& view, const PolicyModel::Packed& host) {
-  view.layers = host.layers, view.final_norm = host.final_norm, view.head = host.head;
-}
 
 }  // namespace
 
 OnDevice::OnDevice(Device& device, const PolicyModel::Packed& host)
     : bytes_(device_weight_bytes(host.config)),
       memory_(cuda::device_memory(std::size_t(bytes_.changing()), device_items::kWeights)),
-      rotary_(cuda::device_memory(std::size_t(bytes_.angles), device_items::kWeights)) {
+      angles_(cuda::device_memory(std::size_t(bytes_.angles), device_items::kWeights)) {
   view.config = host.config, view.kernels = host.kernels;
-  copy_parts(view, host);
+  view.layers = host.layers, view.final_norm = host.final_norm, view.head = host.head;
+  view.embedding.tensor = host.embedding.tensor;
+  view.backward_parts = host.backward_parts;
   cuda::fill_zeros(device.context(), memory_.get(), std::size_t(bytes_.changing()));
   place(device, host);
   copy(device, host);
@@ -66,30 +40,34 @@ void OnDevice::place(Device& device, const PolicyModel::Packed& host) {
   each_linear(view, [&](Linear& linear) {
     linear.panels =
         memory_.get() + (static_cast<const std::byte*>(linear.panels) - host.panels.data());
-    linear.weight = nullptr;
-    places_[std::size_t(linear.weight_slice)] = {const_cast<kernels::Bf16*>(rows_of(linear).rows),
-                                                 linear.inputs, nullptr};
+    linear.weight_rows = nullptr;
+    places_[linear.weight.value] = {const_cast<kernels::Bf16*>(rows_of(linear).rows), linear.inputs,
+                                    nullptr};
   });
   float* next = vectors();
-  each_vector(view, [&](const float*& vector, std::int64_t count, std::int64_t slice) {
-    places_[std::size_t(slice)].vector = next;
+  each_vector(view, [&](const float*& vector, std::int64_t count, TensorId tensor) {
+    places_[tensor.value].vector = next;
     vector = next, next += padded(count);
   });
-  if (!view.config.tie_word_embeddings) places_[0] = {table(), view.config.hidden_size, nullptr};
-  embedding = {places_[0].rows, view.config.vocab_size, view.config.hidden_size};
-  const std::size_t bytes = host.rotary->cos.size() * sizeof(float);
-  cos = reinterpret_cast<const float*>(rotary_.get()), sin = cos + host.rotary->cos.size();
-  cuda::copy_to_device(device.context(), rotary_.get(), host.rotary->cos.data(), bytes);
-  cuda::copy_to_device(device.context(), rotary_.get() + bytes, host.rotary->sin.data(), bytes);
+  Place& rows = places_[view.embedding.tensor.value];
+  if (!view.config.tie_word_embeddings) rows = {table(), view.config.hidden_size, nullptr};
+  embedding = {rows.rows, view.config.vocab_size, view.config.hidden_size};
+  auto* angles = reinterpret_cast<float*>(angles_.get());
+  const auto placed = [&](const std::vector<float>& values) {
+    cuda::copy_to_device(device.context(), angles, values.data(), values.size() * sizeof(float));
+    return std::exchange(angles, angles + values.size());
+  };
+  for (const auto& table : host.rotary) {
+    const float* cos = placed(table->cos);
+    rotary.push_back({cos, placed(table->sin)});
+  }
 }
 
 void OnDevice::copy(Device& device, const PolicyModel::Packed& host) {
   kernels::ExecutionContext& context = device.context();
   cuda::copy_to_device(context, memory_.get(), host.panels.data(), host.panels.size());
   std::vector<float> floats;
-  PolicyModel::Packed parts;
-  copy_parts(parts, host);
-  each_vector(parts, [&](const float*& vector, std::int64_t count, std::int64_t) {
+  each_vector(host, [&](const float* vector, std::int64_t count, TensorId) {
     floats.insert(floats.end(), vector, vector + count);
     floats.resize(floats.size() + std::size_t(padded(count) - count));
   });
@@ -99,9 +77,9 @@ void OnDevice::copy(Device& device, const PolicyModel::Packed& host) {
   revision = host.revision;
 }
 
-void OnDevice::put(Device& device, std::size_t slice, std::int64_t first, const float* values,
+void OnDevice::put(Device& device, TensorId tensor, std::int64_t first, const float* values,
                    std::int64_t count) const {
-  const auto [rows, columns, vector] = places_[slice];
+  const auto [rows, columns, vector] = places_[tensor.value];
   if (rows == nullptr)
     cuda::copy_on_device(device.context(), vector + first, values,
                          std::size_t(count) * sizeof(float));

@@ -10,16 +10,20 @@ namespace rollcall::model {
 
 /// A copy of the packed weights on the device. Its layers are the host's with device pointers.
 struct OnDevice {
-  PolicyModel::Packed view;  ///< config, layers, final_norm and head only
+  /// Only config, layers, final_norm, head, backward_parts and the embedding's id.
+  PolicyModel::Packed view;
   kernels::cuda::Rows16 embedding{};
-  const float *cos = nullptr, *sin = nullptr;  ///< [positions, head_dim / 2]
-  std::uint64_t revision = 0;                  ///< the host's revision that was copied
+  struct Angles {
+    const float *cos, *sin;  ///< [positions, head_dim / 2]
+  };
+  std::vector<Angles> rotary;  ///< by ModelShape::ropes
+  std::uint64_t revision = 0;  ///< the host's revision that was copied
 
   OnDevice(Device& device, const PolicyModel::Packed& host);
   void copy(Device& device, const PolicyModel::Packed& host);  ///< copies the weights again
-  /// Takes new weights for a slice of the layout, from its element `first` on. They are fp32 on the
-  /// device, and for a matrix they are whole rows.
-  void put(Device& device, std::size_t slice, std::int64_t first, const float* values,
+  /// Takes new weights for a tensor, from its element `first` on. They are fp32 on the device, and
+  /// for a matrix they are whole rows.
+  void put(Device& device, TensorId tensor, std::int64_t first, const float* values,
            std::int64_t count) const;
   /// All that differs between versions, as one piece of memory.
   std::span<float> weights() const {
@@ -28,7 +32,7 @@ struct OnDevice {
   }
 
  private:
-  /// Where a slice is: the rows of a matrix in bf16, or a vector in fp32.
+  /// Where a tensor is: the rows of a matrix in bf16, or a vector in fp32.
   struct Place {
     kernels::Bf16* rows = nullptr;
     std::int64_t columns = 0;
@@ -42,8 +46,8 @@ struct OnDevice {
   }
 
   DeviceWeightBytes bytes_;
-  std::shared_ptr<std::byte> memory_, rotary_;  ///< weights; cos and sin
-  std::vector<Place> places_;                   ///< [slices]
+  std::shared_ptr<std::byte> memory_, angles_;  ///< weights; cos and sin
+  std::vector<Place> places_;                   ///< [tensors]
 };
 
 /// The policy on the device, copied if the host has a newer revision. The host's panels may change

@@ -1,8 +1,10 @@
-// Sums over the layout, and over the operations of a pass in their order (device_backend.cpp,
-// device_micro_batches.cpp, device_backward.cpp).
+// Sums over the layout, and over the operations of a pass in the order of src/model/block, with
+// what each takes (device_backend.cpp, device_micro_batches.cpp, device_backward.cpp).
 #include "model/device/device_sizes.hpp"
 
 #include "kernels/cuda/device_kernels.hpp"
+#include "model/block/head.hpp"
+#include "model/block/shape.hpp"
 #include "model/engine/policy.hpp"
 
 #include <algorithm>
@@ -110,7 +112,8 @@ DeviceWeightBytes device_weight_bytes(const ModelConfig& c) {
   for (const Slice& slice : weight_layout(c).slices)
     bytes.vectors += slice.shape.size() == 1 ? filled(slice.count, 4) * kFloat : 0;
   bytes.table = c.tie_word_embeddings ? 0 : c.vocab_size * cuda::stepped(c.hidden_size) * kHalf;
-  bytes.angles = c.max_position_embeddings * c.head_dim * kFloat;
+  for (const Rope& rope : model_shape(c).ropes)
+    bytes.angles += rope.positions * rope.head_dim * kFloat;
   return bytes;
 }
 
@@ -120,16 +123,16 @@ std::int64_t DeviceOptimizerSizes::all() const {
          tensors * kFloat + kSum;
 }
 
-DeviceOptimizerSizes device_optimizer_sizes(const WeightLayout& layout, std::int64_t layers,
-                                            std::int64_t share, int ranks) {
-  const auto block = std::int64_t(kernels::kNormBlock), embedding = layout.slices.front().count;
-  std::int64_t row = 0, ahead = 0;  // ahead: the offset of the final norm
-  for (const Slice& slice : layout.slices) {
-    row = std::max(row, slice.shape.back());
-    if (slice.name == "model.norm.weight") ahead = slice.offset;
+DeviceOptimizerSizes device_optimizer_sizes(const ModelConfig& c, std::int64_t share, int ranks) {
+  const auto block = std::int64_t(kernels::kNormBlock);
+  const WeightLayout layout = trained_layout(c);
+  std::int64_t row = 0, part = 0;
+  for (const Slice& slice : layout.slices) row = std::max(row, slice.shape.back());
+  if (ranks > 1) {
+    const BackwardParts parts = backward_parts(model_shape(c));
+    for (const TensorRange& tensors : parts.tensors)
+      part = std::max(part, layout.range_of(tensors).size());
   }
-  const std::int64_t part =
-      ranks > 1 ? std::max(embedding, (ahead - layout.slices[1].offset) / layers) : 0;
   // Small models are cut into windows as well.
   const std::int64_t window =
       filled(std::max(std::min(kWindow, (layout.size + 3) / 4), row), block);

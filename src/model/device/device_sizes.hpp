@@ -11,8 +11,6 @@ namespace rollcall::model {
 
 namespace device_sizes {
 constexpr std::int64_t kHeadRows = 256;  ///< rows whose logits exist at a time
-/// Tokens of the vocabulary whose logits a backward pass holds at a time.
-constexpr std::int64_t kHeadOutputs = 2048;
 /// Plans assume that the sequences of a micro-batch have at least this many rows on average.
 constexpr std::int64_t kMicroBatchSequence = 16;
 /// Floats of a weight's gradient that exist at a time.
@@ -60,8 +58,9 @@ struct DeviceOptimizerSizes {
   std::int64_t held() const;  ///< bytes of weights, moments and sums
   std::int64_t all() const;   ///< bytes of all these elements
 };
-DeviceOptimizerSizes device_optimizer_sizes(const WeightLayout& layout, std::int64_t layers,
-                                            std::int64_t share, int ranks);
+/// `share`: elements of the rank's share.
+DeviceOptimizerSizes device_optimizer_sizes(const ModelConfig& config, std::int64_t share,
+                                            int ranks);
 
 /// The shape of a micro-batch's passes. `kept` is the number of blocks whose rows are kept from the
 /// forward pass for the backward pass, or 0 if there is no backward pass. `states` means the

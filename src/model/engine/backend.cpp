@@ -3,6 +3,7 @@
 #include "model/engine/backend.hpp"
 
 #include "base/errors/error.hpp"
+#include "model/block/block.hpp"
 
 #include <algorithm>
 
@@ -85,7 +86,7 @@ const float* Backend::hidden(const PolicyModel::Packed& policy,
                              std::span<const std::int32_t> tokens,
                              std::span<const std::int32_t> positions, KeyValues& memory) {
   Rows x = embed(policy, tokens, positions, memory);
-  for (std::size_t i = 0; i < policy.layers.size(); ++i) x = run_block(*this, policy, i, x).y;
+  for (std::size_t i = 0; i < policy.layers.size(); ++i) x = run_block(*this, policy, i, x).y();
   return x.values;
 }
 
@@ -144,7 +145,7 @@ void Backend::normalise(const float* x, std::int64_t n, const Norm& norm, float*
   team_->share(n, kLeastElements / norm.width + 1, 1,
                [&](int member, std::int64_t first, std::int64_t last) {
                  policy_->kernels->rms_norm(context(member), x + first * norm.width, last - first,
-                                            norm.width, norm.weight, norm_eps(*policy_),
+                                            norm.width, norm.values, norm_eps(*policy_),
                                             y + first * norm.width);
                });
 }
@@ -155,14 +156,15 @@ Backend::Rows Backend::rms_norm(Rows x, const Norm& norm) {
   return y;
 }
 
-void Backend::rope(Rows x, int direction) {
+void Backend::rope(Rows x, int table, int direction) {
+  const RotaryTable& rotary = *policy_->rotary[std::size_t(table)];
   const std::int64_t head_dim = policy_->config.head_dim;
-  team_->share(
-      n_, kLeastElements / x.width + 1, 1, [&](int member, std::int64_t first, std::int64_t last) {
-        policy_->kernels->rope(context(member), x.values + first * x.width, last - first,
-                               x.width / head_dim, head_dim, positions_ + first,
-                               policy_->rotary->cos.data(), policy_->rotary->sin.data(), direction);
-      });
+  team_->share(n_, kLeastElements / x.width + 1, 1,
+               [&](int member, std::int64_t first, std::int64_t last) {
+                 policy_->kernels->rope(context(member), x.values + first * x.width, last - first,
+                                        x.width / head_dim, head_dim, positions_ + first,
+                                        rotary.cos.data(), rotary.sin.data(), direction);
+               });
 }
 
 Backend::Rows Backend::attention(std::size_t layer, Rows q, Rows k, Rows v) {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kernels/execution_context.hpp"
+#include "model/engine/packed_policy.hpp"
 #include "model/engine/packed_rows.hpp"
-#include "model/engine/transformer.hpp"
 #include "model/support/arena.hpp"
 #include "model/support/team.hpp"
 
@@ -73,7 +73,8 @@ class Backend {
     return y;
   }
   Rows rms_norm(Rows x, const Norm& norm);
-  void rope(Rows x, int direction);  ///< in place
+  /// In place, by the angles of ModelShape::ropes[table].
+  void rope(Rows x, int table, int direction);
   Rows attention(std::size_t layer, Rows q, Rows k, Rows v);
   Rows swiglu(Rows gate, Rows up);
   Rows add_linear(Rows x, Rows y, const Linear& linear) {

@@ -1,6 +1,7 @@
 // Private to the model: the weights of a policy as the engines read them.
 #pragma once
 
+#include "model/block/shape.hpp"
 #include "model/engine/policy.hpp"
 #include "model/support/aligned_floats.hpp"
 
@@ -12,33 +13,10 @@
 
 namespace rollcall::model {
 
-/// A matrix W [outputs, inputs] with its bias. It exists in two forms: as packed panels for the
-/// forward kernels, and row-major for the products of the backward pass. A policy without trained
-/// weights has no row-major form.
-struct Linear {
-  std::int64_t outputs = 0, inputs = 0;
-  std::int64_t weight_slice = -1, bias_slice = -1;  ///< index in the layout; -1: no bias
-  const float* weight = nullptr;
-  const void* panels = nullptr;
-  int slices = 1;  ///< parts of the inputs that bf16_sliced8 sums separately; 8 for o and down
-  const float* bias = nullptr;
-};
-
-struct Norm {
-  std::int64_t width = 0;
-  std::int64_t slice = -1;
-  const float* weight = nullptr;
-};
-
-struct Layer {
-  Norm input_norm, post_attention_norm;
-  Norm q_norm, k_norm;  ///< norms over each head, only with config.qk_norm
-  Linear q, k, v, o, gate, up, down;
-};
-
 /// The embedding [V, hidden]. Its rows are in the weights, or in a copy with the type of the files
 /// that it came from.
 struct Embedding {
+  TensorId tensor = kNoTensor;
   const float* weights = nullptr;
   AlignedArray<std::uint16_t> halves;  ///< bf16; empty if `weights` is set
   AlignedFloats floats;
@@ -73,11 +51,12 @@ struct PolicyModel::Packed {
   /// In layout order. Null in a policy that was read for forward passes only.
   std::shared_ptr<const AlignedFloats> weights;
   AlignedArray<std::byte> panels;  ///< all packed matrices, one after another
-  std::shared_ptr<const RotaryTable> rotary;
+  std::vector<std::shared_ptr<const RotaryTable>> rotary;  ///< by ModelShape::ropes
   std::vector<Layer> layers;
   Norm final_norm;
-  Linear head;            ///< has the embedding's slice when the embeddings are tied
-  Embedding embedding;    ///< slice 0
+  Linear head;  ///< has the embedding's tensor when the embeddings are tied
+  Embedding embedding;
+  BackwardParts backward_parts;
   AlignedFloats vectors;  ///< norms and biases, if `weights` is null
   std::vector<PackedPart> parts;
   std::vector<std::int64_t> cuts;     ///< [parts + 1] offsets in the layout

@@ -7,20 +7,25 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <string_view>
+#include <utility>
 
 namespace rollcall::model {
 namespace {
 
-/// Keeps the table of the last configuration, because a run builds many policies of one shape.
-std::shared_ptr<const RotaryTable> shared_rotary_table(const ModelConfig& config) {
+using RotaryTables = std::vector<std::shared_ptr<const RotaryTable>>;
+
+/// Keeps the tables of the last shape, because a run builds many policies of one shape.
+RotaryTables shared_rotary_tables(const std::vector<Rope>& ropes) {
   static std::mutex mutex;
-  static std::shared_ptr<const RotaryTable> last;
-  const Rope rope{config.rope_theta, config.head_dim, config.max_position_embeddings,
-                  config.rope_scaling};
+  static RotaryTables last;
   const std::lock_guard lock(mutex);
-  if (last == nullptr || last->rope != rope)
-    last = std::make_shared<RotaryTable>(rotary_table(rope));
+  const auto same = [](const std::shared_ptr<const RotaryTable>& table, const Rope& rope) {
+    return table->rope == rope;
+  };
+  if (std::equal(last.begin(), last.end(), ropes.begin(), ropes.end(), same)) return last;
+  last.clear();
+  for (const Rope& rope : ropes)
+    last.push_back(std::make_shared<const RotaryTable>(rotary_table(rope)));
   return last;
 }
 
@@ -30,7 +35,7 @@ std::int64_t aligned_bytes(const kernels::KernelSet& kernels, std::int64_t outpu
   return (kernels.packed_bytes(outputs, inputs) + 63) / 64 * 64;
 }
 
-/// Goes through the layout in order, points the parts of the model to their slices, and packs them.
+/// Points the modules of the model to their weights, and packs them.
 class Packer {
  public:
   /// `source`: where weights are read from if packed.weights is null; otherwise nullptr.
@@ -38,14 +43,15 @@ class Packer {
       : packed_(&packed), source_(source), threads_(std::move(threads)) {}
 
   void run() {
-    const ModelConfig& c = packed_->config;
-    if (source_ != nullptr) read_vectors();
-    const std::int64_t embedding = next("model.embed_tokens.weight");
-    for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer)
-      packed_->layers.push_back(read_layer());
-    packed_->final_norm = norm("model.norm.weight");
-    packed_->head = c.tie_word_embeddings ? linear_at(embedding) : linear("lm_head", false);
-    take_embedding(std::size_t(embedding));
+    ModelShape shape = model_shape(packed_->config);
+    packed_->backward_parts = backward_parts(shape);
+    packed_->layers = std::move(shape.layers);
+    packed_->final_norm = shape.final_norm;
+    packed_->head = shape.head;
+    packed_->rotary = shared_rotary_tables(shape.ropes);
+    if (source_ == nullptr) bind();
+    else read_vectors();
+    take_embedding(slice_of(shape.embedding));
     cut();
   }
   void pack_parts(std::span<const std::size_t> parts) {
@@ -64,103 +70,64 @@ class Packer {
   void pack(const PackedPart& part) const {
     if (part.linear == nullptr) return;
     const std::int64_t inputs = part.linear->inputs, first = part.first * inputs;
-    const auto slice = std::size_t(part.linear->weight_slice),
-               count = std::size_t(part.rows * inputs);
+    const TensorId tensor = part.linear->weight;
+    const auto count = std::size_t(part.rows * inputs);
     const kernels::KernelSet& kernels = *packed_->kernels;
     if (source_ == nullptr)
-      return kernels.pack(part.linear->weight + first, part.rows, inputs, part.panels);
-    if (source_->is_bf16(slice)) {
+      return kernels.pack(part.linear->weight_rows + first, part.rows, inputs, part.panels);
+    if (source_->is_bf16(tensor)) {
       std::vector<std::uint16_t> rows(count);
-      source_->read(slice, first, rows);
+      source_->read(tensor, first, rows);
       return kernels.pack_halves(rows.data(), part.rows, inputs, part.panels);
     }
     std::vector<float> rows(count);
-    source_->read(slice, first, rows);
+    source_->read(tensor, first, rows);
     kernels.pack(rows.data(), part.rows, inputs, part.panels);
   }
 
  private:
-  const Slice& slice_at(std::int64_t slice) const {
-    return packed_->layout.slices[std::size_t(slice)];
+  const Slice& slice_of(TensorId tensor) const {
+    return packed_->layout.slices.at(std::size_t(packed_->layout.slice_of(tensor)));
   }
-  std::int64_t next(std::string_view suffix) {
-    expect(packed_->layout.slices.at(std::size_t(position_)).name.ends_with(suffix),
-           "the layout's order is the packer's");
-    return position_++;
+  /// Points the modules to the weights in memory.
+  void bind() {
+    const auto values_of = [&](TensorId tensor) {
+      return packed_->weights->data() + slice_of(tensor).offset;
+    };
+    each_linear(*packed_, [&](Linear& linear) { linear.weight_rows = values_of(linear.weight); });
+    each_vector(*packed_, [&](const float*& values, std::int64_t, TensorId tensor) {
+      values = values_of(tensor);
+    });
   }
-  /// Reads norms and biases, one after another.
+  /// Reads norms and biases, one after another, and points the modules to them.
   void read_vectors() {
-    std::size_t size = 0;
-    for (const Slice& slice : packed_->layout.slices)
-      size += slice.shape.size() == 1 ? std::size_t(slice.count) : 0;
-    packed_->vectors = AlignedFloats(size);
+    std::int64_t size = 0;
+    each_vector(*packed_, [&](const float*, std::int64_t length, TensorId) { size += length; });
+    packed_->vectors = AlignedFloats(std::size_t(size));
     float* into = packed_->vectors.data();
-    for (std::size_t s = 0; s < packed_->layout.slices.size(); ++s) {
-      const Slice& slice = packed_->layout.slices[s];
-      if (slice.shape.size() != 1) continue;
-      source_->read(s, 0, std::span(into, std::size_t(slice.count)));
-      vectors_[std::int64_t(s)] = into;
-      into += slice.count;
-    }
+    each_vector(*packed_, [&](const float*& values, std::int64_t length, TensorId tensor) {
+      source_->read(tensor, 0, std::span(into, std::size_t(length)));
+      values = into;
+      into += length;
+    });
   }
-  const float* weights_of(std::int64_t slice) const {
-    if (source_ == nullptr) return packed_->weights->data() + slice_at(slice).offset;
-    const auto found = vectors_.find(slice);
-    return found == vectors_.end() ? nullptr : found->second;
-  }
-  Norm norm(std::string_view suffix) {
-    const std::int64_t slice = next(suffix);
-    return {slice_at(slice).count, slice, weights_of(slice)};
-  }
-  Linear linear_at(std::int64_t slice) const {
-    const auto& shape = slice_at(slice).shape;
-    return {.outputs = shape.at(0),
-            .inputs = shape.at(1),
-            .weight_slice = slice,
-            .weight = weights_of(slice)};
-  }
-  Linear linear(std::string_view module, bool bias) {
-    Linear made = linear_at(next(std::string(module) + ".weight"));
-    if (!bias) return made;
-    made.bias_slice = next(std::string(module) + ".bias");
-    made.bias = weights_of(made.bias_slice);
-    return made;
-  }
-  Layer read_layer() {
-    const ModelConfig& c = packed_->config;
-    Layer layer;
-    layer.input_norm = norm("input_layernorm.weight");
-    layer.q = linear("q_proj", c.attention_bias);
-    layer.k = linear("k_proj", c.attention_bias);
-    layer.v = linear("v_proj", c.attention_bias);
-    layer.o = linear("o_proj", c.output_bias);
-    layer.o.slices = 8;
-    if (c.qk_norm) {
-      layer.q_norm = norm("q_norm.weight");
-      layer.k_norm = norm("k_norm.weight");
-    }
-    layer.post_attention_norm = norm("post_attention_layernorm.weight");
-    layer.gate = linear("gate_proj", c.mlp_bias);
-    layer.up = linear("up_proj", c.mlp_bias);
-    layer.down = linear("down_proj", c.mlp_bias);
-    layer.down.slices = 8;
-    return layer;
-  }
-  void take_embedding(std::size_t slice) {
+  void take_embedding(const Slice& slice) {
     Embedding& embedding = packed_->embedding;
-    const auto count = std::size_t(packed_->layout.slices[slice].count);
-    embedding.width = packed_->config.hidden_size;
+    const auto count = std::size_t(slice.count);
+    embedding.tensor = slice.tensor, embedding.width = packed_->config.hidden_size;
     if (source_ == nullptr) {
-      embedding.weights = weights_of(std::int64_t(slice));
-    } else if (source_->is_bf16(slice)) {
+      embedding.weights = packed_->weights->data() + slice.offset;
+    } else if (source_->is_bf16(slice.tensor)) {
       embedding.halves = AlignedArray<std::uint16_t>(count);
       in_parts(count, [&](std::size_t first, std::size_t size) {
-        source_->read(slice, std::int64_t(first), embedding.halves.span().subspan(first, size));
+        source_->read(slice.tensor, std::int64_t(first),
+                      embedding.halves.span().subspan(first, size));
       });
     } else {
       embedding.floats = AlignedFloats(count);
       in_parts(count, [&](std::size_t first, std::size_t size) {
-        source_->read(slice, std::int64_t(first), embedding.floats.span().subspan(first, size));
+        source_->read(slice.tensor, std::int64_t(first),
+                      embedding.floats.span().subspan(first, size));
       });
       embedding.weights = embedding.floats.data();
     }
@@ -169,24 +136,18 @@ class Packer {
   static constexpr std::int64_t kPartElements = std::int64_t(1) << 18;
   /// Gives every matrix its place in the panels, and cuts the layout into parts.
   void cut() {
-    std::map<std::int64_t, Linear*> linears;  // by the slice of their weights
-    for (Layer& layer : packed_->layers) {
-      for (Linear* linear :
-           {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
-        linears[linear->weight_slice] = linear;
-    }
-    linears[packed_->head.weight_slice] = &packed_->head;
+    std::map<TensorId, Linear*> linears;  // by their weights
+    each_linear(*packed_, [&](Linear& linear) { linears[linear.weight] = &linear; });
     const kernels::KernelSet& kernels = *packed_->kernels;
     std::int64_t size = 0;
-    for (const auto& [slice, linear] : linears)
+    for (const auto& [tensor, linear] : linears)
       size += aligned_bytes(kernels, linear->outputs, linear->inputs);
     if (packed_->panels.size() == 0) packed_->panels = AlignedArray<std::byte>(std::size_t(size));
     expect(std::int64_t(packed_->panels.size()) == size,
            "panels have the size of all packed matrices");
     std::byte* panels = packed_->panels.data();
-    for (std::size_t s = 0; s < packed_->layout.slices.size(); ++s) {
-      const Slice& slice = packed_->layout.slices[s];
-      const auto found = linears.find(std::int64_t(s));
+    for (const Slice& slice : packed_->layout.slices) {
+      const auto found = linears.find(slice.tensor);
       if (found == linears.end()) {
         add_parts(slice.offset, slice.count, kPartElements,
                   [](std::int64_t, std::int64_t) { return PackedPart{}; });
@@ -229,8 +190,6 @@ class Packer {
   PolicyModel::Packed* packed_;
   const WeightSource* source_;
   Threads threads_;
-  std::map<std::int64_t, const float*> vectors_;  ///< norms and biases, by their slice
-  std::int64_t position_ = 0;
 };
 
 std::unique_ptr<PolicyModel::Packed> new_packed(const ModelConfig& config, PolicyVersion version,
@@ -240,7 +199,6 @@ std::unique_ptr<PolicyModel::Packed> new_packed(const ModelConfig& config, Polic
   packed->version = version;
   packed->kernels = kernels != nullptr ? kernels : &kernels::selected_kernels();
   packed->layout = weight_layout(config);
-  packed->rotary = shared_rotary_table(config);
   return packed;
 }
 
@@ -298,13 +256,11 @@ void PolicyModel::renew_part(std::size_t part) {
 }
 
 std::int64_t packed_bytes(const ModelConfig& config, const kernels::KernelSet& kernels) {
-  const WeightLayout layout = weight_layout(config);
+  const ModelShape shape = model_shape(config);
   std::int64_t bytes = 0;
-  // An embedding that is not also the head is only looked up.
-  for (std::size_t i = config.tie_word_embeddings ? 0 : 1; i < layout.slices.size(); ++i) {
-    const auto& shape = layout.slices[i].shape;
-    if (shape.size() == 2) bytes += aligned_bytes(kernels, shape[0], shape[1]);
-  }
+  each_linear(shape, [&](const Linear& linear) {
+    bytes += aligned_bytes(kernels, linear.outputs, linear.inputs);
+  });
   return bytes;
 }
 

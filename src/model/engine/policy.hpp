@@ -23,11 +23,11 @@ namespace rollcall::model {
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
-  virtual bool is_bf16(std::size_t slice) const = 0;  ///< whether a slice of the layout is in bf16
-  /// Reads elements [first, first + into.size()) of a slice. Called from any thread.
-  virtual void read(std::size_t slice, std::int64_t first, std::span<float> into) const = 0;
-  /// Reads bf16 elements from a slice for which is_bf16() is true.
-  virtual void read(std::size_t slice, std::int64_t first, std::span<std::uint16_t> into) const = 0;
+  virtual bool is_bf16(TensorId tensor) const = 0;  ///< whether a tensor is in bf16
+  /// Reads elements [first, first + into.size()) of a tensor. Called from any thread.
+  virtual void read(TensorId tensor, std::int64_t first, std::span<float> into) const = 0;
+  /// Reads bf16 elements from a tensor for which is_bf16() is true.
+  virtual void read(TensorId tensor, std::int64_t first, std::span<std::uint16_t> into) const = 0;
 };
 
 /// A language model whose weights are packed for the kernels. Threads share it; only renew() and
@@ -176,13 +176,12 @@ struct TargetDrawing {
 /// miss_logprob may be empty, and is 0 then.
 using ColumnGradient = TokenColumns;
 
-/// Receives part of a micro-batch's gradient with respect to the weights: values of slice `slice`
-/// of the layout from its element `first` on. An element receives at most kGradientParts values per
-/// micro-batch, which add up. Tied embeddings, for example, receive one from the embedding and one
-/// from the head. Elements that receive no value have derivative 0. Called from all threads of the
-/// team.
+/// Receives part of a micro-batch's gradient with respect to the weights: values of a tensor from
+/// its element `first` on. An element receives at most kGradientParts values per micro-batch, which
+/// add up. Tied embeddings, for example, receive one from the embedding and one from the head.
+/// Elements that receive no value have derivative 0. Called from all threads of the team.
 using GradientSink =
-    std::function<void(std::size_t slice, std::int64_t first, std::span<const float> values)>;
+    std::function<void(TensorId tensor, std::int64_t first, std::span<const float> values)>;
 constexpr std::int64_t kGradientParts = 2;
 class DeviceGradients;  ///< receives gradients in device memory (device/device_backward.hpp)
 

@@ -23,9 +23,20 @@ class Arena {
     expect(used_ <= size(), "an arena is as large as what is taken from it");
     return piece;
   }
-  std::int64_t used() const { return used_; }
-  /// Gives back all pieces that were taken since used() had this value.
+  /// Gives back all pieces beyond the first `used` floats.
   void give_back(std::int64_t used) { used_ = used; }
+  /// Gives back at its end what was taken since its beginning.
+  class Scope {
+   public:
+    explicit Scope(Arena& arena) : arena_(&arena), used_(arena.used_) {}
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() { arena_->give_back(used_); }
+
+   private:
+    Arena* arena_;
+    std::int64_t used_;
+  };
   /// Makes the block hold at least `floats`. No piece may be in use.
   void grow(std::int64_t floats) {
     if (floats <= size()) return;

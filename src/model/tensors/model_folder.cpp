@@ -3,9 +3,12 @@
 
 #include "base/errors/error.hpp"
 #include "base/files/file.hpp"
+#include "base/numbers/hash.hpp"
 #include "base/text/joined.hpp"
 #include "kernels/bf16.hpp"
+#include "model/block/shape.hpp"
 #include "model/config/config_reader.hpp"
+#include "model/tensors/adapter_folder.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +17,10 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace rollcall::model {
 namespace {
@@ -92,7 +98,9 @@ void check_tensors(const ModelConfig& config, const WeightLayout& layout, const 
   check_names(config, layout, files, beside);
   for (const Slice& slice : layout.slices)
     check_shape(slice, files.tensors().at(slice.name)->tensor(slice.name), files.origin());
-  if (config.tie_word_embeddings) check_tied_head(files, layout.slices.front());
+  if (!config.tie_word_embeddings) return;
+  const std::int64_t embedding = layout.slice_of(model_shape(config).embedding);
+  check_tied_head(files, layout.slices.at(std::size_t(embedding)));
 }
 
 /// Converts the tensors to fp32 in their places, with zeros between them.
@@ -142,14 +150,17 @@ class FileWeights final : public WeightSource {
     for (const Slice& slice : layout.slices)
       tensors_.push_back({files.tensors().at(slice.name), slice.name});
   }
-  bool is_bf16(std::size_t slice) const override {
-    return tensors_[slice].file->tensor(tensors_[slice].name).dtype == Dtype::bf16;
+  bool is_bf16(TensorId tensor) const override {
+    const auto& [file, name] = tensors_[tensor.value];
+    return file->tensor(name).dtype == Dtype::bf16;
   }
-  void read(std::size_t slice, std::int64_t first, std::span<float> into) const override {
-    tensors_[slice].file->widen(tensors_[slice].name, std::size_t(first), into);
+  void read(TensorId tensor, std::int64_t first, std::span<float> into) const override {
+    const auto& [file, name] = tensors_[tensor.value];
+    file->widen(name, std::size_t(first), into);
   }
-  void read(std::size_t slice, std::int64_t first, std::span<std::uint16_t> into) const override {
-    tensors_[slice].file->halves(tensors_[slice].name, std::size_t(first), into);
+  void read(TensorId tensor, std::int64_t first, std::span<std::uint16_t> into) const override {
+    const auto& [file, name] = tensors_[tensor.value];
+    file->halves(name, std::size_t(first), into);
   }
 
  private:
@@ -157,8 +168,68 @@ class FileWeights final : public WeightSource {
     const SafetensorsFile* file;
     std::string name;
   };
-  std::vector<Tensor> tensors_;
+  std::vector<Tensor> tensors_;  ///< by id
 };
+
+/// Throws InputError if the sum of a finite model and a finite adapter is too large for fp32.
+void require_finite_merge(const std::string& tensor, std::span<const float> merged) {
+  require<InputError>(
+      are_finite(merged),
+      fmt::format("with its adapter, tensor {} holds a value that is not finite", tensor),
+      "the model would give no probabilities", "check lora_alpha and r in adapter_config.json");
+}
+
+/// The tensors of a folder's files with an adapter merged into them.
+class MergedWeights final : public WeightSource {
+ public:
+  MergedWeights(const WeightLayout& layout, const WeightFiles& files, const AdapterValues& adapter)
+      : layout_(&layout), base_(layout, files), adapter_(&adapter) {}
+  bool is_bf16(TensorId tensor) const override {
+    return !adapter_->changes(tensor) && base_.is_bf16(tensor);
+  }
+  void read(TensorId tensor, std::int64_t first, std::span<float> into) const override {
+    base_.read(tensor, first, into);
+    if (!adapter_->changes(tensor)) return;
+    adapter_->merge(tensor, first, into);
+    require_finite_merge(layout_->slices.at(std::size_t(layout_->slice_of(tensor))).name, into);
+  }
+  void read(TensorId tensor, std::int64_t first, std::span<std::uint16_t> into) const override {
+    base_.read(tensor, first, into);
+  }
+
+ private:
+  const WeightLayout* layout_;
+  FileWeights base_;
+  const AdapterValues* adapter_;
+};
+
+/// What a folder with a model or an adapter holds, before any weight of the model is read.
+struct OpenModel {
+  ModelConfig config;  ///< of the model, without the adapter
+  std::shared_ptr<const WeightFiles> files;
+  std::optional<AdapterValues> adapter;
+};
+
+OpenModel open_model(const std::filesystem::path& folder) {
+  if (!is_adapter_folder(folder)) {
+    ModelConfig config = read_folder_config(folder);
+    return {std::move(config), std::make_shared<const WeightFiles>(WeightFiles::open(folder)), {}};
+  }
+  AdapterFolder adapter = open_adapter(folder);
+  AdapterValues values = read_adapter(adapter);
+  adapter.config.adapter = {};
+  return {std::move(adapter.config), std::move(adapter.base), std::move(values)};
+}
+
+LoadedModel read_merged(const OpenModel& model) {
+  LoadedModel loaded{model.config, read_weights(model.config, *model.files)};
+  if (!model.adapter) return loaded;
+  for (const Slice& slice : weight_layout(model.config).slices)
+    model.adapter->merge(
+        slice.tensor, 0,
+        loaded.weights.span().subspan(std::size_t(slice.offset), std::size_t(slice.count)));
+  return loaded;
+}
 
 /// The header and the tensors of model.safetensors, one of them per call.
 class WeightPieces {
@@ -219,6 +290,11 @@ const std::map<std::string, std::string>& model_metadata() {
 }
 
 ModelConfig read_folder_config(const std::filesystem::path& folder) {
+  if (is_adapter_folder(folder)) {
+    ModelConfig merged = read_adapted_config(folder);
+    merged.adapter = {};
+    return merged;
+  }
   const std::filesystem::path config = folder / "config.json",
                               generation = folder / "generation_config.json";
   NamedText suggested;
@@ -227,6 +303,7 @@ ModelConfig read_folder_config(const std::filesystem::path& folder) {
 }
 
 std::string stored_dtype(const std::filesystem::path& folder) {
+  if (is_adapter_folder(folder)) return stored_dtype(base_folder(folder));
   const std::filesystem::path path = folder / "config.json";
   const ConfigReader in(read_file(path), path.string());
   for (const char* key : {"dtype", "torch_dtype"})
@@ -234,25 +311,47 @@ std::string stored_dtype(const std::filesystem::path& folder) {
   return {};
 }
 
+void require_model_weights(const std::filesystem::path& folder) {
+  if (!is_adapter_folder(folder)) return require_weights(folder);
+  require_adapter_weights(folder);
+  require_weights(base_folder(folder));
+}
+
+std::string folder_sha256(const std::filesystem::path& folder) {
+  if (!is_adapter_folder(folder)) return files_sha256(WeightFiles::open(folder));
+  const AdapterFolder adapter = open_adapter(folder);
+  return Sha256()
+      .add(files_sha256(*adapter.base))
+      .add(files_sha256(adapter.files))
+      .add(fmt::format("{}", adapter.config.adapter.scale()))
+      .hex();
+}
+
 LoadedModel read_model_folder(const std::filesystem::path& folder) {
-  LoadedModel model;
-  model.config = read_folder_config(folder);
-  model.weights = read_weights(model.config, WeightFiles::open(folder));
-  return model;
+  return read_merged(open_model(folder));
 }
 
 LoadedModel read_finite_model(const std::filesystem::path& folder) {
-  LoadedModel model;
-  model.config = read_folder_config(folder);
-  const WeightFiles files = WeightFiles::open(folder);
-  model.weights = read_weights(model.config, files);
-  check_finite(weight_layout(model.config), files);
-  return model;
+  const OpenModel model = open_model(folder);
+  LoadedModel loaded = read_merged(model);
+  const WeightLayout layout = weight_layout(loaded.config);
+  check_finite(layout, *model.files);
+  if (!model.adapter) return loaded;
+  for (const Slice& slice : layout.slices)
+    require_finite_merge(slice.name, loaded.weights.span().subspan(std::size_t(slice.offset),
+                                                                   std::size_t(slice.count)));
+  return loaded;
 }
 
 PolicyModel read_policy(const std::filesystem::path& folder, const kernels::KernelSet* kernels,
                         const Threads& threads) {
-  return read_policy(read_folder_config(folder), WeightFiles::open(folder), {}, kernels, threads);
+  const OpenModel model = open_model(folder);
+  if (!model.adapter) return read_policy(model.config, *model.files, {}, kernels, threads);
+  const WeightLayout layout = weight_layout(model.config);
+  check_tensors(model.config, layout, *model.files);
+  check_finite(layout, *model.files);
+  return PolicyModel(model.config, MergedWeights(layout, *model.files, *model.adapter),
+                     PolicyVersion{0}, kernels, threads);
 }
 
 PolicyModel read_policy(const ModelConfig& config, const WeightFiles& files,

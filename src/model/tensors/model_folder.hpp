@@ -1,5 +1,6 @@
 // A model folder as Hugging Face lays it out: config.json, and model.safetensors or shards with an
-// index.
+// index. What reads one also reads the folder of an adapter, whose matrices it merges into those of
+// its base.
 #pragma once
 
 #include "model/engine/policy.hpp"
@@ -22,7 +23,7 @@ struct LoadedModel {
 };
 
 /// Throws InputError naming the file and the fault: missing file, unsupported key, missing or
-/// unknown tensor, wrong shape.
+/// unknown tensor, wrong shape; for an adapter also what open_adapter() and read_adapter() refuse.
 LoadedModel read_model_folder(const std::filesystem::path& folder);
 /// The same for a model that will be run. Also throws InputError if a weight is not finite, naming
 /// its file and tensor.
@@ -38,12 +39,20 @@ PolicyModel read_policy(const ModelConfig& config, const WeightFiles& files,
                         const std::set<std::string>& beside, const kernels::KernelSet* kernels,
                         const Threads& threads);
 
-/// config.json, with the end tokens of generation_config.json if there is one.
+/// config.json, with the end tokens of generation_config.json if there is one. Of an adapter, those
+/// of its base.
 ModelConfig read_folder_config(const std::filesystem::path& folder);
 
 /// The type that config.json gives for the stored weights ("bfloat16"): its key dtype, or
-/// torch_dtype before transformers 5. Empty if it has neither.
+/// torch_dtype before transformers 5. Empty if it has neither. Of an adapter, the type of its base.
 std::string stored_dtype(const std::filesystem::path& folder);
+
+/// Throws InputError if the folder has no weights, or an adapter's folder or its base has none.
+void require_model_weights(const std::filesystem::path& folder);
+
+/// SHA-256 of the folder's weights as they are stored: files_sha256(); of an adapter, a digest of
+/// its own files, its scale and the files of its base.
+std::string folder_sha256(const std::filesystem::path& folder);
 
 /// Throws InputError if a file's tensors are not those of `config` by name and shape.
 void check_model_files(const ModelConfig& config, const WeightFiles& files);

@@ -6,6 +6,7 @@
 #include "base/files/file.hpp"
 #include "base/numbers/hash.hpp"
 #include "base/text/foreign_json.hpp"
+#include "model/tensors/adapter_folder.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,11 +54,19 @@ WeightFiles::WeightFiles(SafetensorsFile file) : origin_(file.origin()) {
   for (const auto& [tensor, view] : kept.tensors()) tensors_.emplace(tensor, &kept);
 }
 
+bool has_weights(const fs::path& folder) {
+  return fs::exists(folder / kSingle) || fs::exists(folder / kIndex);
+}
+
 void require_weights(const fs::path& folder) {
-  require<InputError>(fs::exists(folder / kSingle) || fs::exists(folder / kIndex),
+  const bool is_adapter = is_adapter_folder(folder);
+  require<InputError>(has_weights(folder),
                       fmt::format("{} has neither {} nor {}", folder.string(), kSingle, kIndex),
-                      "the weights are read from them",
-                      "name a folder with weights in safetensors files");
+                      is_adapter ? "it is an adapter, and the weights of a whole model are needed"
+                                 : "the weights are read from them",
+                      is_adapter
+                          ? "merge it with rollcall export, and name the folder that it writes"
+                          : "name a folder with weights in safetensors files");
 }
 
 WeightFiles WeightFiles::open(const fs::path& folder) {

@@ -16,7 +16,9 @@ using ShardIndex = std::map<std::string, std::string>;
 /// plain name beside the index.
 ShardIndex parse_shard_index(const std::string& text, const std::string& origin);
 
-/// Throws InputError if the folder has neither weights in one file nor an index of several.
+/// Whether the folder has the weights of a model in one file, or an index of several.
+bool has_weights(const std::filesystem::path& folder);
+/// Throws InputError if it has neither.
 void require_weights(const std::filesystem::path& folder);
 
 /// The files of a model, and a table of the tensors in all of them.

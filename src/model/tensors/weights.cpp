@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/numbers/hash.hpp"
 #include "base/numbers/random.hpp"
+#include "model/block/shape.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,77 +13,46 @@
 #include <utility>
 
 namespace rollcall::model {
-namespace {
 
-class LayoutBuilder {
- public:
-  explicit LayoutBuilder(WeightLayout& layout) : layout_(&layout) {}
-
-  void matrix(const std::string& name, std::int64_t rows, std::int64_t columns, bool decay = true) {
-    add(name, {rows, columns}, decay);
-  }
-  void vector(const std::string& name, std::int64_t length) { add(name, {length}, false); }
-  void linear(const std::string& module, std::int64_t outputs, std::int64_t inputs,
-              bool bias = false) {
-    matrix(module + ".weight", outputs, inputs);
-    if (bias) vector(module + ".bias", outputs);
-  }
-
- private:
-  void add(const std::string& name, std::vector<std::int64_t> shape, bool decay) {
-    std::int64_t count = 1;
-    for (const std::int64_t extent : shape) count *= extent;
-    layout_->slices.push_back({name, std::move(shape), layout_->size, count, decay});
-    layout_->size += (count + 15) / 16 * 16;  // every slice starts on a cache line
-  }
-  WeightLayout* layout_;
-};
-
-void add_layer(LayoutBuilder& add, const ModelConfig& c, std::int64_t layer) {
-  const std::string prefix = fmt::format("model.layers.{}.", layer);
-  const std::int64_t q_width = c.num_attention_heads * c.head_dim,
-                     kv_width = c.num_key_value_heads * c.head_dim;
-  add.vector(prefix + "input_layernorm.weight", c.hidden_size);
-  add.linear(prefix + "self_attn.q_proj", q_width, c.hidden_size, c.attention_bias);
-  add.linear(prefix + "self_attn.k_proj", kv_width, c.hidden_size, c.attention_bias);
-  add.linear(prefix + "self_attn.v_proj", kv_width, c.hidden_size, c.attention_bias);
-  add.linear(prefix + "self_attn.o_proj", c.hidden_size, q_width, c.output_bias);
-  if (c.qk_norm) {
-    add.vector(prefix + "self_attn.q_norm.weight", c.head_dim);
-    add.vector(prefix + "self_attn.k_norm.weight", c.head_dim);
-  }
-  add.vector(prefix + "post_attention_layernorm.weight", c.hidden_size);
-  add.linear(prefix + "mlp.gate_proj", c.intermediate_size, c.hidden_size, c.mlp_bias);
-  add.linear(prefix + "mlp.up_proj", c.intermediate_size, c.hidden_size, c.mlp_bias);
-  add.linear(prefix + "mlp.down_proj", c.hidden_size, c.intermediate_size, c.mlp_bias);
+std::int64_t WeightLayout::slice_of(TensorId tensor) const {
+  const std::uint64_t first = slices.empty() ? 0 : slices.front().tensor.value;
+  if (tensor.value < first || tensor.value - first >= slices.size()) return -1;
+  return std::int64_t(tensor.value - first);
 }
 
-}  // namespace
+LayoutRange WeightLayout::range_of(const TensorRange& tensors) const {
+  const Slice &first = slices.at(std::size_t(slice_of(tensors.first))),
+              &last = slices.at(std::size_t(slice_of(tensors.last)));
+  return {first.offset, last.offset + last.count};
+}
 
 WeightLayout weight_layout(const ModelConfig& config) {
   WeightLayout layout;
-  LayoutBuilder add(layout);
-  add.matrix("model.embed_tokens.weight", config.vocab_size, config.hidden_size, false);
-  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer)
-    add_layer(add, config, layer);
-  add.vector("model.norm.weight", config.hidden_size);
-  if (!config.tie_word_embeddings)
-    add.matrix("lm_head.weight", config.vocab_size, config.hidden_size, false);
+  ModelShape shape = model_shape(config);
+  for (TensorSpec& tensor : shape.tensors) {
+    const std::int64_t count = tensor.count();
+    layout.slices.push_back({tensor.id, std::move(tensor.name), std::move(tensor.shape),
+                             layout.size, count, tensor.decay, tensor.initial});
+    layout.size += (count + 15) / 16 * 16;  // every slice starts on a cache line
+  }
   return layout;
 }
+
+WeightLayout trained_layout(const ModelConfig& config) { return weight_layout(config); }
 
 std::vector<float> initial_weights(const ModelConfig& config, std::uint64_t seed) {
   const WeightLayout layout = weight_layout(config);
   std::vector<float> weights(std::size_t(layout.size), 0.0F);
-  for (std::size_t tensor = 0; tensor < layout.slices.size(); ++tensor) {
-    const Slice& slice = layout.slices[tensor];
+  for (const Slice& slice : layout.slices) {
     float* values = weights.data() + slice.offset;
-    if (slice.shape.size() == 2) {
-      const RandomStream stream(seed, RandomPurpose::init, 0, tensor);
-      for (std::int64_t i = 0; i < slice.count; ++i)
-        values[i] = float(config.initializer_range * stream.normal(std::uint64_t(i)));
-    } else if (slice.name.ends_with("norm.weight")) {
-      std::fill_n(values, slice.count, 1.0F);
+    switch (slice.initial) {
+      case Initial::zeros: break;
+      case Initial::ones: std::fill_n(values, slice.count, 1.0F); break;
+      case Initial::normal: {
+        const RandomStream stream(seed, RandomPurpose::init, 0, slice.tensor.value);
+        for (std::int64_t i = 0; i < slice.count; ++i)
+          values[i] = float(config.initializer_range * stream.normal(std::uint64_t(i)));
+      }
     }
   }
   return weights;

@@ -1,5 +1,7 @@
 // Token columns of a micro-batch on the host, without and with gradient.
 #include "base/errors/error.hpp"
+#include "model/block/block.hpp"
+#include "model/block/head.hpp"
 #include "model/decode/left_out.hpp"
 #include "model/decode/row_sampler.hpp"
 #include "model/engine/backend.hpp"
@@ -332,22 +334,24 @@ void HostMicroBatches::logprob_by_state(const PolicyModel& policy, const MicroBa
   const auto most = std::min(rows.size(), std::size_t(Backend::kHeadRows));
   memory_.gradients.give_back(0);
   memory_.gradients.grow(
-      Backward::state_floats(policy.config(), *run.packed.kernels, std::int64_t(most)));
+      HeadGradients::floats(policy.config(), *run.packed.kernels, std::int64_t(most)));
   const GradientSink nobody;
   Backward backward(run.packed, backend, run.sequences, memory_.gradients, nobody);
   const ColumnGradient of_logprob{std::vector<float>(most, 1.0F), std::vector<float>(most, 0.0F)};
   std::vector<float> logprob(most), entropy(most), lse(most);
-  backend.logits(run.packed, rows,
-                 [&](std::size_t first, std::size_t count, float* logits, const float* normed) {
-                   columns_of(backend, run, first, logits, count, inverse_temperature(temperature),
-                              run.targets.data() + first, logprob.data(), entropy.data(),
-                              lse.data());
-                   visit(first, count,
-                         backward.states({std::span(run.rows).subspan(first, count),
-                                          std::span(run.targets).subspan(first, count), lse,
-                                          entropy, normed, nullptr, &run.kept, first},
-                                         temperature, of_logprob));
-                 });
+  backend.logits(
+      run.packed, rows,
+      [&](std::size_t first, std::size_t count, float* logits, const float* normed) {
+        columns_of(backend, run, first, logits, count, inverse_temperature(temperature),
+                   run.targets.data() + first, logprob.data(), entropy.data(), lse.data());
+        const auto scope = backward.scope();
+        visit(first, count,
+              states_backward(backward, run.packed.head,
+                              {std::span(run.rows).subspan(first, count),
+                               std::span(run.targets).subspan(first, count), lse, entropy, normed,
+                               temperature, of_logprob, nullptr, &run.kept, first})
+                  .values);
+      });
 }
 
 Columns HostMicroBatches::forward_backward(const PolicyModel& policy, const MicroBatch& micro_batch,
@@ -380,7 +384,7 @@ Columns HostMicroBatches::forward_backward(const PolicyModel& policy, const Micr
     }
     const Rows rows = run_block(backend, run.packed, std::size_t(i), x);
     if (i >= first_kept) kept.push_back(rows);
-    x = rows.y;
+    x = rows.y();
   }
   Columns columns{{std::vector<float>(std::size_t(m)), std::vector<float>(std::size_t(m)),
                    std::vector<float>(micro_batch.missed.empty() ? 0 : std::size_t(m))}};
@@ -405,20 +409,20 @@ Columns HostMicroBatches::forward_backward(const PolicyModel& policy, const Micr
   memory_.gradients.grow(
       Backward::scratch_floats(config, *run.packed.kernels, n, m, memory_.team->size()));
   Backward backward(run.packed, backend, run.sequences, memory_.gradients, sink);
-  backward.head(
-      x.values,
-      {run.rows, run.targets, lse, columns.entropy, normed, logits_kept, &run.kept, 0, &run.missed},
-      temperature, derivative);
+  head_backward(backward, run.packed, x.values,
+                {run.rows, run.targets, lse, columns.entropy, normed, temperature, derivative,
+                 logits_kept, &run.kept, 0, &run.missed});
   for (std::int64_t i = blocks - 1; i >= 0; --i) {
     if (i >= first_kept) {
-      backward.block(std::size_t(i), kept[std::size_t(i - first_kept)]);
+      block_backward(backward, run.packed, std::size_t(i), kept[std::size_t(i - first_kept)]);
       continue;
     }
     backend.release();
     const Backend::Rows in = i > 0 ? Backend::Rows{inputs + i * n * width, width}
                                    : backend.embed(run.packed, micro_batch.tokens,
                                                    run.sequences.positions(), run.sequences);
-    backward.block(std::size_t(i), run_block(backend, run.packed, std::size_t(i), in));
+    block_backward(backward, run.packed, std::size_t(i),
+                   run_block(backend, run.packed, std::size_t(i), in));
   }
   backward.embedding(micro_batch.tokens);
   return columns;
@@ -439,7 +443,7 @@ std::int64_t MicroBatchRunner::logprob_gradient_bytes(const ModelConfig& config,
                                                       const kernels::KernelSet& kernels,
                                                       std::int64_t tokens) {
   return forward_bytes(config, tokens) +
-         Backward::state_floats(config, kernels, std::min(tokens, Backend::kHeadRows)) *
+         HeadGradients::floats(config, kernels, std::min(tokens, Backend::kHeadRows)) *
              std::int64_t(sizeof(float));
 }
 

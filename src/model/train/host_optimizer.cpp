@@ -20,8 +20,8 @@ class HostOptimizer final : public PolicyOptimizer {
               double temperature, const ColumnGradient& derivative) override {
     auto columns = runner.forward_backward(
         policy, micro_batch, temperature, derivative,
-        [this](std::size_t slice, std::int64_t first, std::span<const float> values) {
-          sum_.add(slice, first, values);
+        [this](TensorId tensor, std::int64_t first, std::span<const float> values) {
+          sum_.add(tensor, first, values);
         });
     sum_.end_micro_batch();
     return columns;

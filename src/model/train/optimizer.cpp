@@ -229,7 +229,8 @@ void GradientSum::clear() {
   cleared_ = true;
 }
 
-void GradientSum::add(std::size_t t, std::int64_t first, std::span<const float> values) {
+void GradientSum::add(TensorId tensor, std::int64_t first, std::span<const float> values) {
+  const auto t = std::size_t(layout_.slice_of(tensor));
   const Slice& slice = layout_.slices.at(t);
   expect(first >= 0 && first + std::int64_t(values.size()) <= slice.count,
          "a part lies inside its tensor");
@@ -256,10 +257,9 @@ void GradientSum::end_micro_batch() {
 void GradientSum::add(std::span<const float> micro_batch_gradient) {
   expect(std::int64_t(micro_batch_gradient.size()) == layout_.size,
          "a micro-batch gradient fills the layout");
-  for (std::size_t t = 0; t < layout_.slices.size(); ++t) {
-    const Slice& slice = layout_.slices[t];
-    add(t, 0, micro_batch_gradient.subspan(std::size_t(slice.offset), std::size_t(slice.count)));
-  }
+  for (const Slice& slice : layout_.slices)
+    add(slice.tensor, 0,
+        micro_batch_gradient.subspan(std::size_t(slice.offset), std::size_t(slice.count)));
   end_micro_batch();
 }
 

@@ -124,7 +124,7 @@ class GradientSum {
   /// Adds a part of a micro-batch's gradient, as a GradientSink receives it. end_micro_batch()
   /// follows the last part. Thread-safe: parts of one or several micro-batches may come at the same
   /// time.
-  void add(std::size_t slice, std::int64_t first, std::span<const float> values);
+  void add(TensorId tensor, std::int64_t first, std::span<const float> values);
   void end_micro_batch();
   /// Adds a whole micro-batch's gradient in layout order, with its end.
   void add(std::span<const float> micro_batch_gradient);

@@ -5,6 +5,7 @@
 #include "base/files/file.hpp"
 #include "model/config/architectures.hpp"
 #include "model/config/config_reader.hpp"
+#include "model/tensors/adapter_folder.hpp"
 #include "model/tensors/model_folder.hpp"
 
 #include <fmt/format.h>
@@ -56,10 +57,15 @@ std::string classifier_names() {
 }  // namespace
 
 bool is_sequence_classifier(const fs::path& folder) {
+  if (is_adapter_folder(folder)) return is_sequence_classifier(base_folder(folder));
   return named(read_config(folder)).ends_with(kClassifier);
 }
 
 ModelConfig read_reward_config(const fs::path& folder) {
+  require<InputError>(!is_adapter_folder(folder), fmt::format("{} is an adapter", folder.string()),
+                      "a reward model is read whole",
+                      "merge it with merge_and_unload() of PEFT, and name the folder of the whole "
+                      "reward model");
   const ConfigReader in = read_config(folder);
   const std::string name = named(in);
   const auto row =

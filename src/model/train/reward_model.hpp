@@ -21,12 +21,13 @@ struct RewardModel {
   std::vector<float> score;  ///< w [hidden_size]
 };
 
-/// Whether config.json names a sequence classifier of any architecture. Throws InputError if the
-/// file cannot be read.
+/// Whether config.json, of an adapter that of its base, names a sequence classifier of any
+/// architecture. Throws InputError if the file cannot be read.
 bool is_sequence_classifier(const std::filesystem::path& folder);
 
 /// The config of the language model that a reward model consists of. Throws InputError if
-/// config.json names no sequence classifier of an architecture that the engine runs.
+/// config.json names no sequence classifier of an architecture that the engine runs, and for an
+/// adapter.
 ModelConfig read_reward_config(const std::filesystem::path& folder);
 
 /// Reads and packs a reward model. Throws InputError as read_policy() does, and if score.weight

@@ -13,8 +13,8 @@ constexpr std::int64_t kAlign = 16;  // slices begin at multiples of this, as in
 
 WeightLayout head_layout(std::int64_t hidden) {
   const std::int64_t bias_at = (hidden + kAlign - 1) / kAlign * kAlign;
-  return {{{"value_head.weight", {1, hidden}, 0, hidden, true},
-           {"value_head.bias", {1}, bias_at, 1, false}},
+  return {{{{0}, "value_head.weight", {1, hidden}, 0, hidden, true, Initial::zeros},
+           {{1}, "value_head.bias", {1}, bias_at, 1, false, Initial::zeros}},
           bias_at + kAlign};
 }
 

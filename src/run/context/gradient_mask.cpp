@@ -57,7 +57,7 @@ MaskOrigin find_mask(const RunConfig& config, const model::ModelConfig& policy) 
   MaskOrigin origin{whole_path(section.before), whole_path(section.after), {}};
   const auto before = open_files("gradient_mask.before", origin.before, policy),
              after = open_files("gradient_mask.after", origin.after, policy);
-  const auto layout = model::weight_layout(policy);
+  const auto layout = model::trained_layout(policy);
   std::vector<std::int64_t> hashes;
   std::int64_t trained = 0, weights = 0;
   for (const auto& slice : layout.slices) weights += slice.count;

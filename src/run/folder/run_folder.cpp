@@ -7,6 +7,7 @@
 #include "core/run_record.hpp"
 #include "core/settings_text.hpp"
 #include "io/checkpoint.hpp"
+#include "model/tensors/adapter_folder.hpp"
 #include "run/folder/branch_leftovers.hpp"
 #include "run/folder/recorded_settings.hpp"
 #include "text/tokenizer/text_files.hpp"
@@ -43,7 +44,7 @@ void require_readable_folder(const fs::path& path) {
   if (!fs::exists(found)) return;
   require(fs::is_directory(found), fmt::format("{} is a file", path.string()),
           "a run folder or a model folder is wanted",
-          "name a run folder, or a folder with config.json and model.safetensors");
+          "name a run folder, or a folder with a model or an adapter");
   if (::access(path.c_str(), R_OK | X_OK) != 0) reading_failure("read", path, errno);
 }
 
@@ -244,7 +245,8 @@ fs::path checkpoint_folder(const std::string& given) {
   const fs::path dir = run_of(reference);
   require_readable_folder(dir);
   const bool newest = dir.native().size() == reference.size();
-  if (newest && fs::exists(dir / "config.json")) return verified(dir);
+  if (newest && (fs::exists(dir / "config.json") || model::is_adapter_folder(dir)))
+    return verified(dir);
   const std::string wanted = newest ? "" : reference.substr(dir.native().size() + 1);
   const bool is_step =
       !wanted.empty() &&
@@ -260,7 +262,7 @@ fs::path checkpoint_folder(const std::string& given) {
   require(
       !names.empty(), fmt::format("{} holds no checkpoint and no config.json", dir.string()),
       "there are no weights to read",
-      "name a run folder with a finished checkpoint, or a folder with config.json and model.safetensors");
+      "name a run folder with a finished checkpoint, or a folder with config.json and model.safetensors, or with an adapter as PEFT saves it");
   require(
       newest, fmt::format("{} has no checkpoint {}", dir.string(), name),
       "only kept checkpoints can be used",
@@ -370,6 +372,8 @@ std::vector<std::string> kept_settings(const fs::path& run_dir) {
 fs::path text_folder(const std::string& reference) {
   if (reference.empty()) return {};
   const fs::path named = run_of(reference), dir = run_with(reference);
+  if (dir.empty() && model::is_adapter_folder(named) && !text::has_tokenizer(named))
+    return text_folder(model::base_folder(named).string());
   const bool of_its_own = !holds_record(named) && has_text_files(named);
   if (dir.empty() || of_its_own) return of_its_own ? named : fs::path();
   if (fs::exists(dir / kTextFolder)) return dir / kTextFolder;

@@ -64,9 +64,9 @@ std::filesystem::path run_of(const std::string& reference);
 std::filesystem::path run_with(const std::string& reference);
 
 /// The folder of a checkpoint: "RUN" is the newest one, "RUN@STEP" the newest of that train step,
-/// "RUN@NAME" the one of that name. A plain model folder is returned as it is. Where there is a
-/// manifest, configuration and weights are compared with it. Throws InputError with the checkpoints
-/// that there are, and StorageError naming a damaged file.
+/// "RUN@NAME" the one of that name. The folder of a model or of an adapter is returned as it is.
+/// Where there is a manifest, configuration and weights are compared with it. Throws InputError with
+/// the checkpoints that there are, and StorageError naming a damaged file.
 std::filesystem::path checkpoint_folder(const std::string& reference);
 /// The folder that the first weights of a run come from; empty: they are drawn at random.
 std::filesystem::path weights_source(const RunConfig& config);
@@ -88,8 +88,9 @@ std::vector<std::string> kept_settings(const std::filesystem::path& run_dir);
 
 /// The folder of the text files of "RUN", "RUN@STEP", "RUN@NAME", the folder of a checkpoint or a
 /// model folder: RUN/tokenizer, else the folder from which the run began, else the model folder
-/// itself. Empty where there are none (a run with a built-in tokenizer), and for an empty
-/// reference. Throws InputError where the run had such a folder and it is gone.
+/// itself. For an adapter without a tokenizer it is that of its base. Empty where there are none (a
+/// run with a built-in tokenizer), and for an empty reference. Throws InputError where the run had
+/// such a folder and it is gone.
 std::filesystem::path text_folder(const std::string& reference);
 
 /// Replaces the text files of one folder by those of another; an empty path means no files. A

@@ -7,6 +7,7 @@
 #include "base/files/file.hpp"
 #include "base/numbers/hash.hpp"
 #include "core/settings_text.hpp"
+#include "model/tensors/adapter_folder.hpp"
 #include "run/folder/grader_files.hpp"
 #include "run/folder/recorded_settings.hpp"
 #include "run/folder/run_folder.hpp"
@@ -36,8 +37,10 @@ class Files {
     } catch (const Error&) {  // reported by the check of the settings
     }
   }
-  /// Adds the files of a model in a folder: weights, configuration, tokenizer and templates.
+  /// Of a folder, the files of a model: weights, configuration, tokenizer and templates. Of an
+  /// adapter also those of its base.
   void add_model(const fs::path& folder) {
+    if (model::is_adapter_folder(folder)) add_model(model::base_folder(folder));
     for (const auto& entry : list_folder(folder))
       for (const std::string_view kind : {".json", ".safetensors", ".jinja", ".model"})
         if (entry.path().extension() == kind) add(entry.path());

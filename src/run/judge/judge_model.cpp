@@ -88,7 +88,7 @@ JudgeIdentity identity_of(const JudgeSection& section, const std::string& numeri
   const auto folder = checkpoint_folder(section.model);
   nlohmann::ordered_json all{
       {"kind", section.kind},
-      {"weights_sha256", model::files_sha256(model::WeightFiles::open(folder))},
+      {"weights_sha256", model::folder_sha256(folder)},
       {"numerics", numerics},
       {"tokenizer", format.tokenizer()->fingerprint()},
       {"template_sha256", Sha256().add(format.fingerprint()).add(question_of(section)).hex()}};

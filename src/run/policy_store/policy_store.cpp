@@ -18,7 +18,7 @@ namespace rollcall::run {
 PolicyStore::PolicyStore(model::ModelConfig config, std::optional<model::AlignedFloats> weights,
                          const kernels::KernelSet& kernels)
     : config_(std::move(config)),
-      layout_(model::weight_layout(config_)),
+      layout_(model::trained_layout(config_)),
       kernels_(&kernels),
       first_(std::move(weights)) {
   expect(!first_ || std::int64_t(first_->size()) == layout_.size,

@@ -102,7 +102,7 @@ void check_folders(const RunConfig& c, const method::Objective* objective, bool 
   // The tokenizer of the folder may still be read, so the key stays reliable.
   if (begins && is_model && !source.empty()) {
     try {
-      model::require_weights(source);
+      model::require_model_weights(source);
     } catch (const InputError& missing) {
       faults.tell(c.run.init_from.empty() ? "model.path" : "run.init_from", missing.what());
     }

@@ -6,6 +6,7 @@
 #include "environment/chosen.hpp"
 #include "environment/expert_way.hpp"
 #include "method/columns.hpp"
+#include "model/tensors/adapter_folder.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "reward/verifier.hpp"
 #include "run/context/gradient_mask.hpp"
@@ -668,8 +669,10 @@ bool reads(const Row& row, const NewRun& run, const std::string& key, const Faul
 
 void check_shapes(const RunConfig& config, bool is_new, Faults& faults) {
   const std::filesystem::path folder = weights_source(config);
-  // A missing folder is reported when it is read.
-  if (folder.empty() || !std::filesystem::exists(folder / "config.json")) return;
+  // A missing folder is reported where it is read.
+  if (folder.empty() ||
+      !(std::filesystem::exists(folder / "config.json") || model::is_adapter_folder(folder)))
+    return;
   const auto own = model::read_folder_config(folder);
   const ModelSection &stated = config.model, usual;
   const struct {

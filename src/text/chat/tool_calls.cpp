@@ -8,6 +8,7 @@
 #include "text/answer/answer_text.hpp"
 #include "text/chat/conversation_text.hpp"
 #include "text/chat/thoughts.hpp"
+#include "text/tokenizer/text_stream.hpp"
 
 #include <fmt/format.h>
 
@@ -141,6 +142,12 @@ ToolCalls whole_turn(std::string_view turn, const Names& names) {
   return found;
 }
 
+/// Whether a turn of form `llama` may be a call from here on, if no more than a thought and white
+/// space is before it.
+bool may_be_whole(std::string_view rest) {
+  return rest.starts_with('{') || rest.starts_with(kPythonTag) || kPythonTag.starts_with(rest);
+}
+
 }  // namespace
 
 ToolCalls parse_calls(CallForm form, std::string_view turn, const std::vector<std::string>& names) {
@@ -161,6 +168,32 @@ ToolCalls parse_calls(CallForm form, std::string_view turn, const std::vector<st
   found.spoken = std::string(trim(found.spoken));
   if (!found.fault.empty()) found.calls.clear();
   return found;
+}
+
+std::string call_opening(CallForm form, const std::string& name) {
+  std::string opening = form == CallForm::hermes  ? std::string(kOpen) + "\n"
+                        : form == CallForm::fence ? std::string(kFence) + "\n["
+                                                  : std::string();
+  opening += "{\"name\": ";
+  if (name.empty()) return opening + '"';
+  return opening + fmt::format("{}, \"{}\": ", json(name).dump(), arguments_key(form));
+}
+
+std::size_t call_may_begin(CallForm form, std::string_view turn, std::size_t from) {
+  if (form != CallForm::llama)
+    return find_growing(turn, form == CallForm::hermes ? kOpen : kFence, from);
+  std::size_t first = turn.size();
+  const auto look = [&](std::size_t after) {
+    const std::size_t at = turn.find_first_not_of(" \t\r\n\f\v", after);
+    if (at != std::string_view::npos && at >= from && may_be_whole(turn.substr(at)))
+      first = std::min(first, at);
+  };
+  look(0);
+  for (const std::string_view close : {"</think>", "</thinking>"})
+    for (std::size_t at = turn.find(close); at != std::string_view::npos;
+         at = turn.find(close, at + close.size()))
+      look(at + close.size());
+  return first;
 }
 
 CallForm call_form(const ConversationText& texts) {

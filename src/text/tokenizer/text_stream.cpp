@@ -20,6 +20,15 @@ std::size_t settled_bytes(std::string_view text) {
   return text.size();
 }
 
+std::size_t find_growing(std::string_view text, std::string_view mark, std::size_t from) {
+  const std::size_t whole = text.find(mark, from);
+  if (whole != std::string_view::npos) return whole;
+  const std::size_t first = text.size() - std::min(text.size(), mark.size() - 1);
+  for (std::size_t at = std::max(first, from); at < text.size(); ++at)
+    if (mark.starts_with(text.substr(at))) return at;
+  return text.size();
+}
+
 std::string TextStream::more(std::span<const std::int32_t> tokens) {
   if (tokens.size() <= read_ || !tokenizer_->is_settled(tokens.back(), special_)) return {};
   const std::string text = tokenizer_->decode(tokens.subspan(first_), special_);

@@ -15,9 +15,13 @@ namespace rollcall::text {
 /// unfinished UTF-8 character at the end, or the U+FFFD that a decoder puts in its place.
 std::size_t settled_bytes(std::string_view text);
 
-/// Returns the text of a growing list of tokens piece by piece. The cost per token does not grow
-/// with the list, because only its last tokens are decoded again. These include a few old ones,
-/// because a decoder may treat the first token of a text differently.
+/// Where `mark` stands in a growing text, at `from` or later, or where the text ends with the
+/// beginning of the mark. The text's size if neither is there. `mark` is not empty.
+std::size_t find_growing(std::string_view text, std::string_view mark, std::size_t from = 0);
+
+/// Gives out the text of a growing list of tokens piece by piece. The cost per token does not grow
+/// with the list, because only its last tokens are decoded again. A few old ones are among them,
+/// since a decoder may treat the first token of a text differently.
 class TextStream {
  public:
   explicit TextStream(const Tokenizer& tokenizer,
