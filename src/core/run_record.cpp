@@ -24,9 +24,8 @@ fs::path run_above(const fs::path& file) {
 }  // namespace
 
 std::string why_no_record(const fs::path& run_dir) {
-  std::error_code unknown;
-  if (!fs::is_directory(run_dir, unknown))
-    return fs::exists(run_dir, unknown) ? "it is a file" : "there is no such folder";
+  if (!fs::is_directory(run_dir))
+    return fs::exists(run_dir) ? "it is a file" : "there is no such folder";
   const fs::path file = run_dir / "config.toml";
   if (!fs::exists(file)) return "it has no config.toml";
   const std::string text = read_file(file);

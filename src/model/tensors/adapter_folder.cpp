@@ -106,8 +106,7 @@ void check_base(const SafetensorsFile& file, const WeightFiles& base) {
 }  // namespace
 
 bool is_adapter_folder(const fs::path& folder) {
-  std::error_code unknown;  // who reads there says why it cannot
-  return fs::exists(folder / kConfig, unknown);
+  return fs::exists(folder / kConfig);
 }
 
 fs::path base_folder(const fs::path& adapter) {

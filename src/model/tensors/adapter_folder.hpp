@@ -11,7 +11,8 @@
 
 namespace rollcall::model {
 
-/// Whether a folder has an adapter_config.json.
+/// Whether a folder has an adapter_config.json. Throws std::filesystem::filesystem_error if the file
+/// system does not say.
 bool is_adapter_folder(const std::filesystem::path& folder);
 
 /// The folder of the model that an adapter changes, its base: the path that adapter_config.json

@@ -217,8 +217,7 @@ RunConfig with_recorded_texts(RunConfig config, const RecordedSettings& recorded
 }
 
 bool holds_run(const fs::path& run_dir) {
-  std::error_code unknown;
-  if (!fs::is_directory(run_dir, unknown))
+  if (!fs::is_directory(run_dir))
     return false;  // a file in its place is refused when the folder is made
   if (holds_record(run_dir)) return true;
   std::vector<std::string> damaged;

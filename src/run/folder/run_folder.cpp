@@ -155,8 +155,7 @@ void require_folder_of_its_own(const fs::path& dir) {
 }
 
 void require_no_run(const fs::path& dir, const std::string& note) {
-  std::error_code unknown;
-  if (!fs::is_directory(dir, unknown)) return;
+  if (!fs::is_directory(dir)) return;
   const std::string said = note.empty() ? "" : fmt::format("; {}", note);
   require<EnvironmentError>(
       !fs::exists(dir / "config.toml") || holds_record(dir),
