@@ -14,16 +14,16 @@
 namespace rollcall::api {
 
 struct Said {
-  /// Without calls of tools and without the text of `stop` that ended it. Stop texts of the run stay,
-  /// since verifiers look for them. Valid UTF-8.
+  /// Without calls of tools and without the text of `stop` that ended it. Stop texts of the run
+  /// stay, since verifiers look for them. Valid UTF-8.
   std::string content;
   std::vector<text::ToolCall> calls;
   std::string finish;   ///< stop | length | tool_calls
   bool unread = false;  ///< a call was begun that cannot be read; `content` is the whole text
 };
 
-/// Reads an answer. `forced`: how it was made to begin; `sampled`: its tokens behind that; `stopped`:
-/// it ended with an end token or a stop text, and not at a limit.
+/// Reads an answer. `forced`: how it was made to begin; `sampled`: its tokens after that;
+/// `stopped`: it ended with an end token or a stop text, and not at a limit.
 Said said_of(const Template& shown, const Call& call, std::string_view forced,
              std::span<const std::int32_t> sampled, bool stopped);
 

@@ -649,7 +649,7 @@ void load_own(RunConfig& config, ConfigSchema& schema, const std::string& text,
   rename_task(config.task);
   if (!schema.was_set(kHears)) config.scheduler.hears = "verifier";
   if (!schema.was_set(kSplit)) config.task.split = "by_row";
-  // Earlier builds recorded the keys of a question file for every task.
+  // Earlier builds wrote the keys of a question file into every run's record.
   if (!schema.was_set(kOnBadLine) && config.task.name != kRowsTask) config.task.fields = {};
 }
 

@@ -8,8 +8,8 @@
 
 namespace rollcall::http {
 
-/// The head of a request, as far as it is read here. A header field that is absent is empty. A field
-/// that stands several times has all its values, joined by ", ".
+/// The head of a request, as far as it is read here. A header field that is absent is empty. A
+/// field that is given several times has all its values, joined by ", ".
 struct Head {
   std::string method, target;
   std::string host, authorization, content_type;
@@ -28,8 +28,8 @@ struct Answer {
 /// One request, and its answer. Any thread may call the functions. If the last owner lets go of it
 /// without an answer, the client gets status 500, and if an answer was begun and not ended, the
 /// connection is closed. Calls for a client that has gone, or after the end of the server, do
-/// nothing. An answer is given by answer() alone or by begin(), pieces and end(); any other order is
-/// a bug and throws std::logic_error.
+/// nothing. An answer is given by answer() alone or by begin(), pieces and end(); any other order
+/// is a bug and throws std::logic_error.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -41,8 +41,8 @@ class Exchange {
   virtual void piece(std::string bytes) = 0;
   virtual void end() = 0;
   /// Calls `then` once, on the server's thread, when nothing more is sent. `delivered`: the whole
-  /// answer was handed to the kernel, and the client had not closed its side before. Called once for
-  /// an exchange.
+  /// answer was handed to the kernel, and the client had not closed its side before. An exchange
+  /// calls this function once.
   virtual void on_end(std::function<void(bool delivered)> then) = 0;
 };
 

@@ -25,8 +25,8 @@ constexpr int kJob = 1 << 20;  // no tag of the stages
 std::string version() { return "rollcall " ROLLCALL_VERSION; }
 
 run::Start start_of(const nlohmann::json& asked) {
-  if (!asked.at("resume").get<bool>()) return run::Start::anew;
-  return asked.at("start_if_none").get<bool>() ? run::Start::resume_or_anew : run::Start::resume;
+  if (!asked.at("resume").get<bool>()) return run::Start::fresh;
+  return asked.at("start_if_none").get<bool>() ? run::Start::resume_or_fresh : run::Start::resume;
 }
 
 /// The next line of rank 0's standard input on every rank, empty at its end. Ranks that wait sleep:

@@ -176,7 +176,7 @@ def an_evaluation_stops_at_once(harness):
         check(not (out / "eval.json").exists() and not list((out / "archive").glob("*.h5")), "a part of an evaluation is kept")
         if ranks == 1:
             _, _, err, _ = harness.run("eval", run_of(harness), "--out", out, *sets(eval__samples=8))
-            check("did not finish: it is made anew" in err and (out / "eval.json").exists(), f"the next one is refused: {err}")
+            check("did not finish: it is made again" in err and (out / "eval.json").exists(), f"the next one is refused: {err}")
 
 
 def an_evaluation_stops_while_it_judges(harness):

@@ -1,7 +1,8 @@
 // Mutates what people may be sent (archives, tokenizers, templates, task files, models,
-// checkpoints) and what an environment's command or a client of language models says, and reads it in
-// child processes with limits of time and memory: each is read or refused with one of our errors. No signal, no time-out, no file left
-// half-written. scripts/mutate_inputs is the long form.
+// checkpoints) and what an environment's command or a client of language models says, and reads it
+// in child processes with limits of time and memory. Each is read or refused with one of our
+// errors: no signal, no time-out, no file left half-written. scripts/mutate_inputs is the long
+// form.
 // usage: mutations KIND|all COUNT [FIRST]     number N depends on N alone, so a failure is repeated
 // by  mutations KIND 1 N
 #include "api/call.hpp"

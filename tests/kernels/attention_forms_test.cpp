@@ -128,8 +128,8 @@ double tolerance(const KernelSet& set) {
   return set.numerics == std::string_view(kBf16Sliced8) ? 5e-2 : 5e-6;
 }
 
-/// Windows below, at and above a page and a split of 1,024 keys, with sinks; the last rows of a long
-/// sequence.
+/// Windows below, at and above a page and a split of 1,024 keys, with sinks; the last rows of a
+/// long sequence.
 TEST(AttentionForms, WindowsAtTheEdgesOfPagesAndSplits) {
   constexpr std::int64_t kTokens = 1160, kFirst = 1080, kRows = 80;
   for (const std::int64_t window : {1, 2, 15, 63, 64, 65, 1023, 1024, 1025, 1152, 2000}) {

@@ -70,7 +70,7 @@ JobRequest request(const RunFolder& folder, const Shape& shape, bool resume = fa
   return {.kind = JobKind::train,
           .run_file = {},
           .assignments = settings,
-          .start = resume ? Start::resume : Start::anew,
+          .start = resume ? Start::resume : Start::fresh,
           .binary_version = [] { return std::string("test"); },
           .evaluate = {}};
 }

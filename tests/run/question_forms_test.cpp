@@ -187,7 +187,7 @@ std::string trained(int ranks, bool stop_first, std::set<std::string>* prompts =
       const JobRequest request{.kind = JobKind::train,
                                .run_file = {},
                                .assignments = all,
-                               .start = resume ? Start::resume : Start::anew,
+                               .start = resume ? Start::resume : Start::fresh,
                                .binary_version = [] { return std::string("test"); },
                                .evaluate = {}};
       EXPECT_EQ(int(run_job(world, request)), int(expected));

@@ -146,7 +146,7 @@ void add_eval(Command program, const Arguments& arguments) {
     const run::JobRequest request{run::JobKind::eval,
                                   settings,
                                   assignments,
-                                  run::Start::anew,
+                                  run::Start::fresh,
                                   {},
                                   version_with_libraries,
                                   folder.string(),

@@ -56,9 +56,9 @@ void add_job(Command program, const char* name, const char* meaning, bool superv
       "\nExit codes: 0 done, 2 misconfigured, 3 failed, 75 stopped with a checkpoint (run again "
       "with --resume).");
   command.runs([flags, arguments] {
-    const auto start = flags->start_if_none ? run::Start::resume_or_anew
+    const auto start = flags->start_if_none ? run::Start::resume_or_fresh
                        : flags->resume      ? run::Start::resume
-                                            : run::Start::anew;
+                                            : run::Start::fresh;
     run::JobRequest request{run::JobKind::train,
                             flags->run_file,
                             flags->assignments,

@@ -12,14 +12,14 @@ namespace rollcall::run {
 enum class JobKind { train, eval };
 
 /// What the run folder must hold: no run, a run to resume, or either.
-enum class Start { anew, resume, resume_or_anew };
+enum class Start { fresh, resume, resume_or_fresh };
 
 /// What the command line asks of the job; only rank 0's copy counts.
 struct JobRequest {
   JobKind kind = JobKind::train;
   std::filesystem::path run_file;        ///< may be empty; all settings then have their defaults
   std::vector<std::string> assignments;  ///< key=value; they replace settings of the file
-  Start start = Start::anew;
+  Start start = Start::fresh;
   std::string from{};  ///< RUN or RUN@STEP: a new run branches off from this checkpoint of another
   /// Returns the version of the program and its libraries. It loads LibTorch, so it is called only
   /// when nothing is left that could refuse the job.

@@ -55,7 +55,7 @@ void remove_unfinished_evaluation(const std::filesystem::path& out) {
   require<EnvironmentError>(
       !FolderLock::is_held(out), fmt::format("an evaluation is being made in {}", out.string()),
       "two would write one folder", "wait for it, or name another folder with --out");
-  log_info("{} holds an evaluation that did not finish: it is made anew", out.string());
+  log_info("{} holds an evaluation that did not finish: it is made again", out.string());
   // The file by which an evaluation is recognised is removed last.
   for (const char* name : {"shards", "archive", "set_aside", "metrics.jsonl", "config.toml"}) {
     std::error_code failure;
@@ -89,10 +89,10 @@ void take_weights(const JobRequest& request, RunConfig& config) {
 /// hours.
 void require_run(const JobRequest& request, const RunConfig& config, const std::string& ignored) {
   if (request.kind == JobKind::eval) return;
-  if (request.start == Start::anew) return require_no_run(config.run.dir, ignored);
+  if (request.start == Start::fresh) return require_no_run(config.run.dir, ignored);
   const bool there = holds_run(config.run.dir);
   require<EnvironmentError>(
-      there || request.start == Start::resume_or_anew,
+      there || request.start == Start::resume_or_fresh,
       fmt::format("run.dir {} holds no run", config.run.dir),
       "--resume continues one, and a new one would begin at step 0",
       "correct the run file or run.dir, leave --resume out, or add --start-if-none");
@@ -282,7 +282,7 @@ class Request {
     if (request_->from.empty() || faults_->empty())
       usable &= faults_->check({"run.dir"}, [&] { require_run(*request_, *config_, ignored_); });
     usable &= faults_->check({"run.dir"}, [&] { require_place(config_->run.dir, request_->kind); });
-    if (request_->start != Start::anew && faults_->empty() && holds_run(config_->run.dir)) {
+    if (request_->start != Start::fresh && faults_->empty() && holds_run(config_->run.dir)) {
       take_recorded(*config_, *faults_);
       usable &= faults_->empty();
     }
@@ -355,7 +355,7 @@ OpenedJob open_job(comm::Communicator& world, const JobRequest& request,
   const RankShape shape{.ranks = world.size(), .threads = thread_count(given.config, share)};
   Draft draft = make_draft(given.config, shape, request.kind, given.faults);
   given.faults.require_none();
-  const bool resume = request.start != Start::anew;
+  const bool resume = request.start != Start::fresh;
   const std::optional<Branch>& branch = asked.branch;
   const auto& objective = draft.named.objective;
   opening.context.emplace(std::move(draft.context));
